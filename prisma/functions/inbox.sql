@@ -292,7 +292,7 @@ CREATE OR REPLACE FUNCTION inbox_finish_turn(
   p_owner text DEFAULT NULL, p_epoch bigint DEFAULT NULL, p_quotes jsonb DEFAULT NULL, p_state_patch jsonb DEFAULT NULL,
   p_is_draft boolean DEFAULT false, p_loop text DEFAULT NULL,
   p_edits integer DEFAULT NULL, p_merged bigint[] DEFAULT NULL, p_merged_edits integer[] DEFAULT NULL,
-  p_specials jsonb DEFAULT NULL
+  p_specials jsonb DEFAULT NULL, p_phrase jsonb DEFAULT NULL
 ) RETURNS TABLE (
   outbox_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text, media jsonb, quote jsonb,
   special jsonb, timer_seconds integer, is_sending boolean
@@ -327,7 +327,7 @@ BEGIN
       RETURN;
     END IF;
   END IF;
-  UPDATE message m SET state = p_state, reason = v_reason, error = p_error, route_id = p_route,
+  UPDATE message m SET state = p_state, reason = v_reason, error = p_error, phrase = p_phrase, route_id = p_route,
       attempts = coalesce(p_attempts, m.attempts), agent_ms = p_agent_ms, trace = p_trace, finished_at = now()
     WHERE m.id = p_message AND m.state = 'received' AND m.edits = coalesce(p_edits, m.edits)
     RETURNING m.account_id, m.chat_id, m.attempts INTO v_account, v_chat, v_attempts;
@@ -347,7 +347,8 @@ BEGIN
       UPDATE message m SET state = 'ignored', reason = 'merged', merged_into = p_message, route_id = p_route,
           finished_at = now(),
           trace = jsonb_build_array(jsonb_build_object('step', 'pace', 'outcome', 'merged', 'messageId', p_message::text,
-            'sentence', 'The message is part of the question that ends with this later message.'))
+            'sentence', 'The message is part of the question that ends with this later message.',
+            'phrase', jsonb_build_object('code', 'pace.part')))
         WHERE m.id = ANY (p_merged);
     END IF;
     SELECT coalesce(max(o.ordinal) + 1, 0) INTO v_first FROM outbox o WHERE o.message_id = p_message;
@@ -377,10 +378,10 @@ BEGIN
           AND e.special ->> 'kind' = 'edit' AND e.special ->> 'of' = o.wa_message_id;
     END IF;
     IF p_state = 'dead' THEN
-      INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts, trace)
-        VALUES (v_account, v_chat, p_message, v_reason, coalesce(p_error, v_reason), v_attempts, p_trace)
+      INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, phrase, attempts, trace)
+        VALUES (v_account, v_chat, p_message, v_reason, coalesce(p_error, v_reason), p_phrase, v_attempts, p_trace)
         ON CONFLICT ((coalesce(outbox_id, message_id))) DO UPDATE SET chat_id = excluded.chat_id, reason = excluded.reason,
-          error = excluded.error, attempts = excluded.attempts, trace = excluded.trace, failed_at = now(),
+          error = excluded.error, phrase = excluded.phrase, attempts = excluded.attempts, trace = excluded.trace, failed_at = now(),
           replayed_at = NULL, closed_at = NULL;
     END IF;
   ELSIF EXISTS (SELECT 1 FROM message m WHERE m.id = p_message AND m.state = 'received') THEN
@@ -437,7 +438,7 @@ END $$;
 -- Dead-letters the oldest unanswered message of a chat with this claim, without reading its values: the row may be
 -- damaged. Returns its id, or NULL if there is none.
 CREATE OR REPLACE FUNCTION inbox_dead_letter_unreadable(
-  p_chat bigint, p_node text, p_epoch integer, p_reason text, p_error text
+  p_chat bigint, p_node text, p_epoch integer, p_reason text, p_error text, p_phrase jsonb
 ) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -445,17 +446,17 @@ DECLARE
   v_account text;
   v_attempts integer;
 BEGIN
-  UPDATE message SET state = 'dead', reason = p_reason, error = p_error, finished_at = now()
+  UPDATE message SET state = 'dead', reason = p_reason, error = p_error, phrase = p_phrase, finished_at = now()
     WHERE id = (
       SELECT m.id FROM chat c JOIN message m ON m.chat_id = c.id AND m.state = 'received'
       WHERE c.id = p_chat AND c.worker_node = p_node AND c.worker_epoch = p_epoch
       ORDER BY m.stanza_order, m.id LIMIT 1)
     RETURNING id, account_id, attempts INTO v_id, v_account, v_attempts;
   IF FOUND THEN
-    INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
-      VALUES (v_account, p_chat, v_id, p_reason, p_error, v_attempts)
+    INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, phrase, attempts)
+      VALUES (v_account, p_chat, v_id, p_reason, p_error, p_phrase, v_attempts)
         ON CONFLICT ((coalesce(outbox_id, message_id))) DO UPDATE SET chat_id = excluded.chat_id, reason = excluded.reason,
-          error = excluded.error, attempts = excluded.attempts, trace = excluded.trace, failed_at = now(),
+          error = excluded.error, phrase = excluded.phrase, attempts = excluded.attempts, trace = excluded.trace, failed_at = now(),
           replayed_at = NULL, closed_at = NULL;
   END IF;
   RETURN v_id;

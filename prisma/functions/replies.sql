@@ -38,7 +38,9 @@ BEGIN
   UPDATE reply_token SET used_at = now() WHERE token_hash = p_hash;
   IF m.state = 'dead' THEN
     UPDATE message SET state = 'answered', reason = 'agent-later', error = NULL WHERE id = m.id;
-    UPDATE dead_letter SET replayed_at = now(), error = error || ' The agent answered later.'
+    UPDATE dead_letter SET replayed_at = now(), error = error || ' The agent answered later.',
+        phrase = jsonb_build_object('code', 'agent.answered-later',
+          'values', jsonb_build_object('error', coalesce(phrase, to_jsonb(error))))
       WHERE chat_id = m.chat_id AND message_id = m.id AND outbox_id IS NULL AND replayed_at IS NULL;
   END IF;
   SELECT c.reply_to INTO v_to FROM chat c WHERE c.id = m.chat_id;

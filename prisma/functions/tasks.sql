@@ -22,7 +22,7 @@ END $$;
 -- message dead, with a dead letter. `p_files` is that of inbox_finish_turn.
 CREATE OR REPLACE FUNCTION remote_task_report(
   p_task bigint, p_number integer, p_position text, p_end text, p_reason text, p_error text,
-  p_to text[], p_wa_ids text[], p_texts text[], p_files jsonb
+  p_to text[], p_wa_ids text[], p_texts text[], p_files jsonb, p_phrase jsonb
 ) RETURNS TABLE (
   outbox_id bigint, message_id bigint, chat_id bigint, account_id text, to_jid text, wa_message_id text, text text, media jsonb,
   timer_seconds integer
@@ -58,11 +58,12 @@ BEGIN
       WHERE o.message_id = m.id AND o.ordinal >= v_first AND o.media IS NOT NULL;
   END IF;
   IF p_end = 'failed' THEN
-    UPDATE message g SET state = 'dead', reason = p_reason, error = p_error, finished_at = now() WHERE g.id = m.id;
-    INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts, trace)
-      VALUES (m.account_id, m.chat_id, m.id, p_reason, p_error, m.attempts, m.trace)
+    UPDATE message g SET state = 'dead', reason = p_reason, error = p_error, phrase = p_phrase, finished_at = now()
+      WHERE g.id = m.id;
+    INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, phrase, attempts, trace)
+      VALUES (m.account_id, m.chat_id, m.id, p_reason, p_error, p_phrase, m.attempts, m.trace)
       ON CONFLICT ((coalesce(outbox_id, message_id))) DO UPDATE SET chat_id = excluded.chat_id, reason = excluded.reason,
-        error = excluded.error, attempts = excluded.attempts, trace = excluded.trace, failed_at = now(),
+        error = excluded.error, phrase = excluded.phrase, attempts = excluded.attempts, trace = excluded.trace, failed_at = now(),
         replayed_at = NULL, closed_at = NULL;
   ELSIF p_end IS NOT NULL THEN
     UPDATE message g SET reason = NULL WHERE g.id = m.id;

@@ -12,6 +12,7 @@ import type { AgentCalls } from './core/hosting/agents-of-nodes.ts';
 import type { Change, LiveEventTypes } from './core/live/live-event.ts';
 import type { Logger } from './core/logger.ts';
 import type { AgentResponse, MediaKind } from './core/models.ts';
+import type { Phrase, Said } from './core/phrases.ts';
 import type { ConversationSettings } from './core/policies/conversation-fields.ts';
 import type { ReplyShaping } from './core/policies/reply.ts';
 import type { ConsoleSessions, ConsoleUsers, RateLimiter } from './core/ports/access.ts';
@@ -225,7 +226,7 @@ export interface App {
   routeProbe: Pick<RouteProbe, 'refusedAddresses' | 'findings' | 'test' | 'card'>;
   inspectAgent(url: string): Promise<Inspection | NoAgent>;
   /** Why the egress policy refuses a URL, as part of a sentence; undefined: it does not. */
-  egressRefusalOf(url: string): string | undefined;
+  egressRefusalOf(url: string): Said | undefined;
   /** Explains the route of a hypothetical message; stores and sends nothing. */
   explain(input: ExplainInput): Promise<ExplainResult>;
   /** The settings that apply to a message with this text in a chat. */
@@ -256,7 +257,7 @@ export interface App {
   sendTestEvent(
     event: { eventId: string; url: string; secret: string; accountId: string },
     signal: AbortSignal,
-  ): Promise<{ status: number } | { status?: number; error: string }>;
+  ): Promise<{ status: number } | { status?: number; error: string; phrase?: Phrase }>;
 
   playground: Playground;
   playgroundChanges: Pick<PlaygroundChanges, 'until'>;

@@ -206,7 +206,7 @@ describe.each(AGENT_KIND_SUBJECTS)('agent kind $name', ({ name, settings, start,
 
   it('sends nothing when the attempt cannot be counted', async () => {
     const { send } = await setup();
-    const beforeRequest = () => Promise.reject(new StorageUnavailableError('gone'));
+    const beforeRequest = () => Promise.reject(new StorageUnavailableError({ sentence: 'gone' }));
     await expect(send({ beforeRequest })).rejects.toThrow('gone');
     expect(server.requests.filter(({ body }) => body.includes('hello'))).toEqual([]);
   });

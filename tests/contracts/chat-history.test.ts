@@ -109,7 +109,7 @@ describeStores('ChatHistory in $name', (stores) => {
     await stores.inbox.finishTurn(failed.messageId, { ...sorry, reason: 'fallback-text' });
     const unsent = await stores.inbox.add(aMessage(account, person), NODE);
     const { replies } = await stores.inbox.finishTurn(unsent.messageId, answered([aReply(account, to)]));
-    await stores.outbox.markDead(replies[0]?.outboxId ?? '', 'refused');
+    await stores.outbox.markDead(replies[0]?.outboxId ?? '', { sentence: 'refused' });
     expect(await stores.history.pastTurns(failed.chatId, '0', 10)).toEqual([]);
   });
 

@@ -52,7 +52,7 @@ beforeEach(async () => {
   const outbox = new PostgresOutbox(postgres);
   outboxId = (await outbox.addDirect(message)).row.id;
   const held = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
-  await outbox.delay(held.row.id, 60_000, 'a limit');
+  await outbox.delay(held.row.id, 60_000, { sentence: 'a limit' });
   await new PostgresAccountStore(postgres).beginLimit(account, { ...limit, reason: 'before' });
   await new PostgresKeyStore(postgres).commit(
     { accountId: account, generation: 1 },
@@ -116,13 +116,16 @@ const WRITES: Array<[name: string, write: () => Promise<unknown>]> = [
   ['key generation', () => new PostgresAccountStore(postgres, fence).nextGeneration(account)],
   ['a limit', () => new PostgresAccountStore(postgres, fence).beginLimit(account, limit)],
   ['the end of a limit', () => new PostgresAccountStore(postgres, fence).endLimit(account, 'new-contacts')],
-  ['a delay', () => new PostgresOutbox(postgres, fence).delay(outboxId, 60_000, 'why')],
+  ['a delay', () => new PostgresOutbox(postgres, fence).delay(outboxId, 60_000, { sentence: 'why' })],
   ['the end of delays', () => new PostgresOutbox(postgres, fence).endDelays(account)],
   ['sending', () => new PostgresOutbox(postgres, fence).markSending(outboxId)],
   ['sent', () => new PostgresOutbox(postgres, fence).markSent(outboxId)],
-  ['dead', () => new PostgresOutbox(postgres, fence).markDead(outboxId, 'why')],
-  ['refused', () => new PostgresOutbox(postgres, fence).markRefused(account, waMessageId, 'why')],
-  ['released', () => new PostgresOutbox(postgres, fence).release(outboxId, 'why')],
+  ['dead', () => new PostgresOutbox(postgres, fence).markDead(outboxId, { sentence: 'why' })],
+  [
+    'refused',
+    () => new PostgresOutbox(postgres, fence).markRefused(account, waMessageId, { sentence: 'why' }),
+  ],
+  ['released', () => new PostgresOutbox(postgres, fence).release(outboxId, { sentence: 'why' })],
   [
     'receipts',
     () =>

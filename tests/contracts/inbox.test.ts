@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { errorOfSaid, say } from '../../router/src/core/phrases.ts';
 import type { ChatClaim, CountOptions } from '../../router/src/core/ports/inbox.ts';
 import {
   aMessage,
@@ -603,7 +604,7 @@ describeStores('inbox in $name', (stores) => {
   });
 
   describe('ending a message unread', () => {
-    const why = { reason: 'STORAGE_DAMAGED' as const, error: 'It cannot be read.' };
+    const why = { reason: 'STORAGE_DAMAGED' as const, ...errorOfSaid(say('storage.damaged')) };
 
     it('makes the oldest message a dead letter, and the next one is answered', async () => {
       const person = aPerson();

@@ -107,7 +107,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
       await stores.outbox.setAlone(row.id, false);
       await stores.countEnd(accountId);
       expect(await suspicions(row)).toEqual([2]);
-      await stores.outbox.markDead(row.id, 'It ended processes.', 'process-ended');
+      await stores.outbox.markDead(row.id, { sentence: 'It ended processes.' }, 'process-ended');
       const [letter] = await stores.log.deadLetters({ accountId, limit: 1 });
       expect(letter).toMatchObject({ reason: 'process-ended' });
       await stores.deadLetters.replay(letter?.id ?? '', NODE);
@@ -149,7 +149,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
     it('becomes a dead letter with its own reason when it is given up', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
-      await stores.outbox.markDead(row.id, 'Never.', 'never-acknowledged');
+      await stores.outbox.markDead(row.id, { sentence: 'Never.' }, 'never-acknowledged');
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
         { reason: 'never-acknowledged', error: 'Never.', outboxId: row.id },
       ]);
@@ -161,7 +161,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
       await stores.outbox.markSent(row.id);
-      await stores.outbox.markDead(row.id, 'Never.', 'never-acknowledged');
+      await stores.outbox.markDead(row.id, { sentence: 'Never.' }, 'never-acknowledged');
       return row;
     }
     const receipt = (row: { waMessageId: string }, state: 'acked' | 'delivered' | 'read') =>
@@ -205,7 +205,12 @@ describeStores('delivery state of the outbox in $name', (stores) => {
     it('loses the limit that it waited for', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
-      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', { delayMs: HOUR_MS });
+      await stores.outbox.markRefused(
+        accountId,
+        row.waMessageId,
+        { sentence: 'error 463' },
+        { delayMs: HOUR_MS },
+      );
       await receipt(row, 'acked');
       expect(await row.read()).toMatchObject({ state: 'acked', delayedUntil: undefined });
     });
@@ -215,7 +220,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
     it('waits until its time, and only later messages of its chat wait behind it', async () => {
       const [held, other] = [await queued(), await queued()];
       const behind = await queued(aReply(accountId, held.to));
-      await stores.outbox.delay(held.id, HOUR_MS, 'Limited.');
+      await stores.outbox.delay(held.id, HOUR_MS, { sentence: 'Limited.' });
       expect(await held.read()).toMatchObject({
         state: 'queued',
         error: 'Limited.',
@@ -227,7 +232,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
       const undelivered = ids(await stores.outbox.undelivered(accountId, { limit: 9 }));
       expect(undelivered).not.toContain(held.id);
 
-      await stores.outbox.delay(held.id, -1, 'Limited.');
+      await stores.outbox.delay(held.id, -1, { sentence: 'Limited.' });
       expect(await queuedIds()).toEqual([held.id, other.id, behind.id]);
       expect(await stores.outbox.markSending(held.id)).toBe(true);
       expect((await held.read()).delayedUntil).toBeUndefined();
@@ -236,7 +241,8 @@ describeStores('delivery state of the outbox in $name', (stores) => {
     it('is sent when the delays of its account end, and those of other accounts are not', async () => {
       const [held, behind] = [await queued(), await queued()];
       const elsewhere = await queued(aReply(anAccount(), `${aPerson().phone}@s.whatsapp.net`));
-      for (const row of [held, elsewhere]) await stores.outbox.delay(row.id, HOUR_MS, 'Limited.');
+      for (const row of [held, elsewhere])
+        await stores.outbox.delay(row.id, HOUR_MS, { sentence: 'Limited.' });
       await stores.outbox.endDelays(accountId);
       expect(await queuedIds()).toEqual([held.id, behind.id]);
       expect(await elsewhere.read()).toMatchObject({ delayedUntil: expect.any(Date) });
@@ -246,11 +252,16 @@ describeStores('delivery state of the outbox in $name', (stores) => {
       const row = await queued();
       for (let refusals = 1; refusals < MAX_REFUSALS; refusals++) {
         expect(await stores.outbox.markSending(row.id)).toBe(true);
-        await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', { delayMs: -1 });
+        await stores.outbox.markRefused(
+          accountId,
+          row.waMessageId,
+          { sentence: 'error 463' },
+          { delayMs: -1 },
+        );
         expect(await row.read()).toMatchObject({ state: 'queued', attempts: refusals, error: 'error 463' });
       }
       await stores.outbox.markSending(row.id);
-      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', { delayMs: -1 });
+      await stores.outbox.markRefused(accountId, row.waMessageId, { sentence: 'error 463' }, { delayMs: -1 });
       expect(await row.read()).toMatchObject({ state: 'dead' });
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
         { reason: 'send-refused', attempts: MAX_REFUSALS },
@@ -263,7 +274,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
         const row = await queued();
         await stores.outbox.markSending(row.id);
         if (state === 'sent') await stores.outbox.markSent(row.id);
-        await stores.outbox.delay(row.id, HOUR_MS, 'Limited.');
+        await stores.outbox.delay(row.id, HOUR_MS, { sentence: 'Limited.' });
         expect(await overdue(0)).toEqual([]);
         expect(await stores.outbox.undelivered(accountId, { limit: 9 })).toEqual([]);
         expect(await row.read()).toMatchObject({ state: 'queued', error: 'Limited.' });
@@ -282,7 +293,12 @@ describeStores('delivery state of the outbox in $name', (stores) => {
         const [refused, later] = [await queued(aReply(accountId, to)), await queued(aReply(accountId, to))];
         for (const row of [refused, later]) await stores.outbox.markSending(row.id);
         if (state === 'sent') await stores.outbox.markSent(later.id);
-        await stores.outbox.markRefused(accountId, refused.waMessageId, 'error 429', { delayMs: HOUR_MS });
+        await stores.outbox.markRefused(
+          accountId,
+          refused.waMessageId,
+          { sentence: 'error 429' },
+          { delayMs: HOUR_MS },
+        );
         expect(await stores.outbox.markSending(later.id)).toBe(false);
         expect(await queuedIds()).toEqual([]);
         await stores.outbox.endDelays(accountId);
@@ -296,7 +312,12 @@ describeStores('delivery state of the outbox in $name', (stores) => {
     it('stays delayed when it is marked as sent after the refusal', async () => {
       const row = await queued();
       await stores.outbox.markSending(row.id);
-      await stores.outbox.markRefused(accountId, row.waMessageId, 'error 463', { delayMs: HOUR_MS });
+      await stores.outbox.markRefused(
+        accountId,
+        row.waMessageId,
+        { sentence: 'error 463' },
+        { delayMs: HOUR_MS },
+      );
       await stores.outbox.markSent(row.id);
       expect(await row.read()).toMatchObject({ state: 'queued' });
     });
@@ -381,7 +402,7 @@ describeStores('delivery state of the outbox in $name', (stores) => {
       const person = aPerson();
       const to = `${person.phone}@s.whatsapp.net`;
       const row = await direct(to);
-      await stores.outbox.delay(row.id, HOUR_MS, 'first contact');
+      await stores.outbox.delay(row.id, HOUR_MS, { sentence: 'first contact' });
       const { messageId } = await stores.inbox.add(aMessage(accountId, person), NODE);
       const {
         replies: [reply],

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import { errorOfSaid, say } from '../../router/src/core/phrases.ts';
 import type { OutboxRow } from '../../router/src/core/ports/outbox.ts';
 import { aMessage, anAccount, answered, aPerson, aReply, describeStores, NODE } from './adapters.ts';
 
@@ -170,9 +171,9 @@ describeStores('outbox in $name', (stores) => {
       const { outboxId, waMessageId, read } = await queued();
       await receipt(waMessageId, 'acked');
       expect(await stores.outbox.markSending(outboxId)).toBe(false);
-      await stores.outbox.release(outboxId, 'not connected');
-      await stores.outbox.markDead(outboxId, 'too late');
-      await stores.outbox.markRefused(accountId, waMessageId, 'too late');
+      await stores.outbox.release(outboxId, { sentence: 'not connected' });
+      await stores.outbox.markDead(outboxId, { sentence: 'too late' });
+      await stores.outbox.markRefused(accountId, waMessageId, { sentence: 'too late' });
       expect(await read()).toMatchObject({ state: 'acked', attempts: 0 });
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toEqual([]);
     });
@@ -189,7 +190,7 @@ describeStores('outbox in $name', (stores) => {
     it('moves back to queued after a send that did not happen', async () => {
       const { outboxId, read } = await queued();
       await stores.outbox.markSending(outboxId);
-      await stores.outbox.release(outboxId, 'not connected');
+      await stores.outbox.release(outboxId, { sentence: 'not connected' });
       expect(await read()).toMatchObject({ state: 'queued', error: 'not connected', attempts: 1 });
       await stores.outbox.markSending(outboxId);
       await stores.outbox.markSent(outboxId);
@@ -200,31 +201,36 @@ describeStores('outbox in $name', (stores) => {
       const { outboxId, read } = await queued();
       await stores.outbox.markSending(outboxId);
       await stores.outbox.markSent(outboxId);
-      await stores.outbox.release(outboxId, 'not connected');
+      await stores.outbox.release(outboxId, { sentence: 'not connected' });
       expect(await read()).toMatchObject({ state: 'sent' });
     });
 
     it('becomes one dead letter, and stays dead without an ack of WhatsApp', async () => {
       const { outboxId, chatId, read } = await queued();
       await stores.outbox.markSending(outboxId);
-      await stores.outbox.markDead(outboxId, 'No such address.');
-      await stores.outbox.markDead(outboxId, 'again');
+      const said = say('send.refused-for-chat', { code: 404 });
+      await stores.outbox.markDead(outboxId, said);
+      await stores.outbox.markDead(outboxId, { sentence: 'again' });
       await stores.outbox.markSent(outboxId);
-      await stores.outbox.release(outboxId, 'again');
+      await stores.outbox.release(outboxId, { sentence: 'again' });
       expect(await stores.outbox.markSending(outboxId)).toBe(false);
-      expect(await read()).toMatchObject({ state: 'dead', error: 'No such address.' });
+      expect(await read()).toMatchObject({ state: 'dead', ...errorOfSaid(said) });
       const letters = await stores.log.deadLetters({ accountId, limit: 5 });
-      expect(letters).toMatchObject([
-        { chatId, reason: 'send-failed', error: 'No such address.', attempts: 1 },
-      ]);
+      expect(letters).toMatchObject([{ chatId, reason: 'send-failed', ...errorOfSaid(said), attempts: 1 }]);
     });
 
     it('becomes a dead letter by an error ack with its WhatsApp id', async () => {
       const { waMessageId, read } = await queued();
-      await stores.outbox.markRefused(accountId, 'UNKNOWN', 'WhatsApp refused it with error 479.');
-      await stores.outbox.markRefused(anAccount(), waMessageId, 'WhatsApp refused it with error 479.');
+      await stores.outbox.markRefused(accountId, 'UNKNOWN', {
+        sentence: 'WhatsApp refused it with error 479.',
+      });
+      await stores.outbox.markRefused(anAccount(), waMessageId, {
+        sentence: 'WhatsApp refused it with error 479.',
+      });
       expect((await read()).state).toBe('queued');
-      await stores.outbox.markRefused(accountId, waMessageId, 'WhatsApp refused it with error 479.');
+      await stores.outbox.markRefused(accountId, waMessageId, {
+        sentence: 'WhatsApp refused it with error 479.',
+      });
       expect((await read()).state).toBe('dead');
       expect(await stores.log.deadLetters({ accountId, limit: 5 })).toMatchObject([
         { reason: 'send-refused' },
@@ -265,7 +271,7 @@ describeStores('outbox in $name', (stores) => {
       const rows = [];
       for (let n = 0; n < 6; n++) rows.push(await queued());
       const [dead, acked, sending, sent, fresh, last] = rows;
-      await stores.outbox.markDead(dead?.outboxId ?? '', 'x');
+      await stores.outbox.markDead(dead?.outboxId ?? '', { sentence: 'x' });
       await receipt(acked?.waMessageId ?? '', 'acked');
       await stores.outbox.markSending(sending?.outboxId ?? '');
       await stores.outbox.markSent(sent?.outboxId ?? '');
@@ -364,7 +370,7 @@ describeStores('outbox in $name', (stores) => {
 
     it('are accepted for people and groups only', async () => {
       await expect(stores.outbox.addDirect(aReply(accountId, 'status@broadcast'))).rejects.toThrow(
-        'person or a group',
+        'neither a person nor a group',
       );
     });
   });

@@ -64,7 +64,7 @@ describeStores('parts of a reply in $name', (stores) => {
     const [first, second] = [await add('one'), await add('two')];
     await stores.outbox.markSending(first?.outboxId ?? '');
     await stores.outbox.markSent(first?.outboxId ?? '');
-    await stores.outbox.markDead(second?.outboxId ?? '', 'WhatsApp refused it.');
+    await stores.outbox.markDead(second?.outboxId ?? '', { sentence: 'WhatsApp refused it.' });
     expect(await stores.inbox.parts(messageId)).toMatchObject([{ text: 'one', isSent: true }]);
   });
 

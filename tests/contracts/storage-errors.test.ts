@@ -50,9 +50,9 @@ describe('an unavailable database', () => {
       () => outbox.undelivered('a', { limit: 1 }),
       () => outbox.markSending('1'),
       () => outbox.markSent('1'),
-      () => outbox.markDead('1', 'x'),
-      () => outbox.markRefused('a', 'X', 'x'),
-      () => outbox.release('1', 'x'),
+      () => outbox.markDead('1', { sentence: 'x' }),
+      () => outbox.markRefused('a', 'X', { sentence: 'x' }),
+      () => outbox.release('1', { sentence: 'x' }),
       () => outbox.recordReceipts('a', [{ waMessageId: 'X', state: 'read', atMs: 1 }]),
       () => outbox.findByWaId('a', 'X'),
       () => routes.get(id),
@@ -169,7 +169,7 @@ describe('an unavailable database', () => {
   });
 
   it('passes on an error of wa2ai', async () => {
-    const own = new Wa2aiError('OWN', 'dead', 'Own sentence.');
+    const own = new Wa2aiError('OWN', 'dead', { sentence: 'Own sentence.' });
     await expect(withStorage('trying', () => Promise.reject(own))).rejects.toBe(own);
   });
 

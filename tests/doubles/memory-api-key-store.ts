@@ -18,7 +18,7 @@ export class MemoryApiKeyStore implements ApiKeyStore {
   }
 
   async create(key: NewApiKey): Promise<ApiKey> {
-    if (this.#keys.has(key.id)) throw new StorageRejectedError('The id exists.');
+    if (this.#keys.has(key.id)) throw new StorageRejectedError({ sentence: 'The id exists.' });
     const stored: StoredApiKey = { ...structuredClone(key), createdAt: new Date(this.#now()) };
     this.#keys.set(key.id, stored);
     const { secretHash: _hash, ...shown } = structuredClone(stored);

@@ -69,7 +69,7 @@ export class MemoryContainerEngine implements ContainerEngine {
   async pull(image: string, { onProgress }: { onProgress(share: number): void }): Promise<void> {
     this.#called(`pull ${image}`);
     const found = this.registry.get(image);
-    if (!found) throw new ImagePullError(`The image ${image} could not be pulled: not found.`);
+    if (!found) throw new ImagePullError({ sentence: `The image ${image} could not be pulled: not found.` });
     onProgress(0.5);
     onProgress(1);
     this.images.set(image, found);
@@ -80,7 +80,8 @@ export class MemoryContainerEngine implements ContainerEngine {
     const image = this.images.get(spec.image);
     if (!image) throw new ImageMissingError(spec.image);
     if (this.#find(spec.name)) throw new ContainerNameTakenError(spec.name);
-    if (!this.networks.has(spec.network)) throw new EngineRefusedError(`no network ${spec.network}`);
+    if (!this.networks.has(spec.network))
+      throw new EngineRefusedError({ sentence: `no network ${spec.network}` });
     const id = `container-${this.#nextId++}`;
     const state: ContainerState = {
       ...{ id, name: spec.name, imageId: image.id, labels: { ...spec.labels }, state: 'created' },
@@ -92,10 +93,10 @@ export class MemoryContainerEngine implements ContainerEngine {
   async start(idOrName: string): Promise<void> {
     this.#called(`start ${idOrName}`);
     const entry = this.#find(idOrName);
-    if (!entry) throw new EngineRefusedError(`no container ${idOrName}`);
+    if (!entry) throw new EngineRefusedError({ sentence: `no container ${idOrName}` });
     if (entry.state.state === 'running') return;
     const image = this.images.get(entry.spec.image);
-    if (!image) throw new EngineRefusedError(`no image ${entry.spec.image}`);
+    if (!image) throw new EngineRefusedError({ sentence: `no image ${entry.spec.image}` });
     let exitCode: number | undefined;
     const listener = image.program({
       env: entry.spec.env,
@@ -157,7 +158,7 @@ export class MemoryContainerEngine implements ContainerEngine {
   ): AsyncIterable<LogLine> {
     this.#called(`logs ${idOrName}`);
     const entry = this.#find(idOrName);
-    if (!entry) throw new EngineRefusedError(`no container ${idOrName}`);
+    if (!entry) throw new EngineRefusedError({ sentence: `no container ${idOrName}` });
     let next = Math.max(0, entry.lines.length - tail);
     for (;;) {
       yield* entry.lines.slice(next);
@@ -233,7 +234,8 @@ export class MemoryContainerEngine implements ContainerEngine {
 
   #called(call: string): void {
     this.calls.push(call);
-    if (this.isDown) throw new EngineUnavailableError('The container engine at memory does not answer.');
+    if (this.isDown)
+      throw new EngineUnavailableError({ sentence: 'The container engine at memory does not answer.' });
   }
 }
 

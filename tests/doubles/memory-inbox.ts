@@ -7,6 +7,7 @@ import {
 } from '../../router/src/core/messages/chat-identity.ts';
 import type { InboundMessage } from '../../router/src/core/messages/inbound-message.ts';
 import type { NoTranscript } from '../../router/src/core/models.ts';
+import { type Phrase, say } from '../../router/src/core/phrases.ts';
 import { GROUP_EVENT } from '../../router/src/core/policies/access.ts';
 import type { Lease } from '../../router/src/core/ports/cluster.ts';
 import type {
@@ -327,7 +328,7 @@ export class MemoryInbox implements Inbox {
               step: 'pace',
               outcome: 'merged',
               messageId,
-              sentence: 'The message is part of the question that ends with this later message.',
+              ...say('pace.part'),
             },
           ],
         });
@@ -368,6 +369,7 @@ export class MemoryInbox implements Inbox {
           messageId,
           reason,
           error: end.error ?? reason,
+          ...(end.phrase && { phrase: end.phrase }),
           attempts: message.attempts,
           trace: end.trace,
         });
@@ -385,7 +387,7 @@ export class MemoryInbox implements Inbox {
 
   async deadLetterUnreadable(
     claim: ChatClaim,
-    why: { reason: ErrorCode; error: string },
+    why: { reason: ErrorCode; error: string; phrase?: Phrase },
   ): Promise<string | undefined> {
     const chat = this.#claimed(claim);
     if (!chat) return undefined;

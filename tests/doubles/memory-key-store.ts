@@ -36,7 +36,8 @@ export class MemoryKeyStore implements KeyStore {
   async commit(scope: KeyScope, change: KeyChange): Promise<Stored[]> {
     const { messages = [] } = change;
     const inbox = this.#inbox?.();
-    if (messages.length > 0 && !inbox) throw new StorageRejectedError('This store has no inbox.');
+    if (messages.length > 0 && !inbox)
+      throw new StorageRejectedError({ sentence: 'This store has no inbox.' });
     const stored: Stored[] = [];
     for (const { message, node } of messages) stored.push(await (inbox as MemoryInbox).add(message, node));
     for (const key of change.deletes) this.#values.delete(nameOf(scope, key));

@@ -3,6 +3,7 @@ import { parseJid } from '../../router/src/core/chat-id.ts';
 import type { SpecialMessage } from '../../router/src/core/delivery/special-message.ts';
 import type { ChatAddress } from '../../router/src/core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../router/src/core/models.ts';
+import { errorOfSaid, type Said, say } from '../../router/src/core/phrases.ts';
 import type { FirstContact } from '../../router/src/core/policies/governor.ts';
 import type { MessageReceipt } from '../../router/src/core/ports/chat-provider.ts';
 import {
@@ -147,14 +148,14 @@ export class MemoryOutbox implements Outbox {
     }
   }
 
-  async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
+  async markDead(outboxId: string, error: Said, reason: DeadReplyReason = 'send-failed'): Promise<void> {
     this.#die(this.#unacknowledged(outboxId), reason, error);
   }
 
   async markRefused(
     accountId: string,
     waMessageId: string,
-    error: string,
+    error: Said,
     { delayMs, reason = 'send-refused' }: { delayMs?: number; reason?: DeadReplyReason } = {},
   ): Promise<void> {
     const known = this.#byWaId(accountId, waMessageId);
@@ -162,7 +163,7 @@ export class MemoryOutbox implements Outbox {
     if (row && delayMs !== undefined && row.attempts < MAX_REFUSALS) {
       Object.assign(row, {
         state: 'queued',
-        error,
+        ...storedErrorOf(error),
         delayedUntil: this.#after(delayMs),
         sentAt: undefined,
       });
@@ -177,10 +178,11 @@ export class MemoryOutbox implements Outbox {
     return row && { attempts: row.attempts, isCold: await this.isCold(row.id) };
   }
 
-  async delay(outboxId: string, forMs: number, why: string): Promise<void> {
+  async delay(outboxId: string, forMs: number, why: Said): Promise<void> {
     const row = this.#unacknowledged(outboxId);
     if (!row) return;
-    Object.assign(row, { state: 'queued', error: why, delayedUntil: this.#after(forMs), sentAt: undefined });
+    const error = storedErrorOf(why);
+    Object.assign(row, { state: 'queued', ...error, delayedUntil: this.#after(forMs), sentAt: undefined });
   }
 
   async endDelays(accountId: string): Promise<void> {
@@ -281,16 +283,16 @@ export class MemoryOutbox implements Outbox {
         (row.attemptedAt.getTime() <= nowMs - page.ackTimeoutMs || this.#wasAttemptedBeforeClockSetBack(row)),
     );
     return late.slice(0, page.limit).map((row) => {
-      row.error = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
+      Object.assign(row, storedErrorOf(say('send.again', { ms: page.ackTimeoutMs })));
       const sinceMs = (row.sentAt ?? row.queuedAt).getTime();
       return { reply: queuedReplyOf(row), attempts: row.attempts, openForMs: nowMs - sinceMs };
     });
   }
 
-  async release(outboxId: string, reason: string): Promise<void> {
+  async release(outboxId: string, reason: Said): Promise<void> {
     const row = this.#unacknowledged(outboxId);
     if (!row) return;
-    row.error = reason;
+    Object.assign(row, storedErrorOf(reason));
     if (row.state === 'sending') row.state = 'queued';
   }
 
@@ -357,6 +359,8 @@ export class MemoryOutbox implements Outbox {
     for (const letter of this.#state.deadLetters) {
       if (letter.outboxId !== row.id || letter.replayedAt !== undefined) continue;
       letter.replayedAt = this.#state.time();
+      const { phrase = letter.error } = letter;
+      letter.phrase = { code: 'send.acknowledged-late', values: { error: phrase } };
       letter.error += ACKNOWLEDGED_LATE;
     }
   }
@@ -393,19 +397,24 @@ export class MemoryOutbox implements Outbox {
     return row && RANK[row.state] <= RANK.sent ? row : undefined;
   }
 
-  #die(row: MemoryReply | undefined, reason: string, error: string): void {
+  #die(row: MemoryReply | undefined, reason: string, said: Said): void {
     if (!row) return;
-    Object.assign(row, { state: 'dead', error });
+    Object.assign(row, { state: 'dead', ...storedErrorOf(said) });
     this.#state.addDeadLetter({
       accountId: row.accountId,
       chatId: Number(row.chatId),
       messageId: row.messageId,
       outboxId: row.id,
       reason,
-      error,
+      ...errorOfSaid(said),
       attempts: row.attempts,
     });
   }
+}
+
+/** The error of a row, without the phrase of an earlier one. */
+function storedErrorOf(said: Said) {
+  return { phrase: undefined, ...errorOfSaid(said) };
 }
 
 /** A copy of a row as the API shows it. */
@@ -430,7 +439,7 @@ function addressOf(jid: string): ChatAddress {
   if (address?.kind === 'phone') return { kind: 'person', phone: address.phone };
   if (address?.kind === 'lid') return { kind: 'person', lid: address.lid };
   if (address?.kind === 'group') return { kind: 'group', groupId: address.groupId };
-  throw new RangeError('A message can be stored for a person or a group only.');
+  throw new RangeError(say('send.bad-address').sentence);
 }
 
 /** What must be equal for two messages to be the same: without what is made for each of them. */

@@ -3,6 +3,7 @@ import type { SpecialMessage } from '../../router/src/core/delivery/special-mess
 import type { StoredDetails, StoredTurn } from '../../router/src/core/messages/chat-identity.ts';
 import type { ToUs } from '../../router/src/core/messages/inbound-message.ts';
 import type { MediaInfo, MediaKind, Quote } from '../../router/src/core/models.ts';
+import type { Phrase } from '../../router/src/core/phrases.ts';
 import type { ChatState } from '../../router/src/core/policies/chat-state.ts';
 import type { Access } from '../../router/src/core/policies/conversation-fields.ts';
 import type { PauseMode, PersonSession } from '../../router/src/core/ports/chat-store.ts';
@@ -123,6 +124,7 @@ export interface MemoryDeadLetter {
   outboxId?: string;
   reason: string;
   error: string;
+  phrase?: Phrase;
   attempts: number;
   trace?: unknown;
   createdAt: Date;

@@ -13,7 +13,9 @@ export class MemoryWebFiles implements WebFiles {
     this.loaded.push(url);
     const file = this.files.get(url);
     if (!file)
-      throw new FileRefusedError(`The file was not loaded: ${new URL(url).host} answered status 404.`);
+      throw new FileRefusedError({
+        sentence: `The file was not loaded: ${new URL(url).host} answered status 404.`,
+      });
     return file;
   }
 }

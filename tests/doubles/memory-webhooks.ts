@@ -63,7 +63,7 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
   }
 
   async create(webhook: NewWebhook): Promise<Webhook> {
-    if (this.#webhooks.has(webhook.id)) throw new StorageRejectedError('The id exists.');
+    if (this.#webhooks.has(webhook.id)) throw new StorageRejectedError({ sentence: 'The id exists.' });
     const at = new Date(this.#now());
     const stored: Stored = { ...structuredClone(webhook), failures: 0, createdAt: at, updatedAt: at };
     this.#webhooks.set(webhook.id, stored);

@@ -141,7 +141,9 @@ describe('a store that does not respond', () => {
     await ana.say('before', { to: phone });
     await account.untilReceived(1);
     await emulator.waitUntilSettled(device());
-    const commit = vi.spyOn(stores.keyStore, 'commit').mockRejectedValue(new StorageUnavailableError('down'));
+    const commit = vi
+      .spyOn(stores.keyStore, 'commit')
+      .mockRejectedValue(new StorageUnavailableError({ sentence: 'down' }));
     const waiting = account.untilState('waiting');
     await ana.say('meanwhile', { to: phone });
     await waiting;

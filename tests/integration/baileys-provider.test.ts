@@ -144,7 +144,7 @@ describe('messages', () => {
     let refusals = 2;
     account.onReceive = async () => {
       refusals -= 1;
-      if (refusals >= 0) throw new StorageUnavailableError('no database');
+      if (refusals >= 0) throw new StorageUnavailableError({ sentence: 'no database' });
     };
     await ana.say('patient', { to: phone });
     await account.untilReceived(1);
@@ -157,7 +157,7 @@ describe('messages', () => {
     const refused = new Promise<void>((resolve) => {
       first.onReceive = async () => {
         resolve();
-        throw new StorageUnavailableError('no database');
+        throw new StorageUnavailableError({ sentence: 'no database' });
       };
     });
     const id = await ana.say('do not lose me', { to: phone });
@@ -185,7 +185,7 @@ describe('messages', () => {
     const asked = new Promise<void>((resolve) => {
       account.onReceive = async () => {
         resolve();
-        throw new StorageUnavailableError('no database');
+        throw new StorageUnavailableError({ sentence: 'no database' });
       };
     });
     await account.provider.start();
@@ -255,7 +255,7 @@ describe('disconnects', () => {
     let verified = 0;
     const verify = async () => {
       verified += 1;
-      if (verified === 1) throw new StorageUnavailableError('no database');
+      if (verified === 1) throw new StorageUnavailableError({ sentence: 'no database' });
       if (verified === 2) throw new LeaseLostError('main');
     };
     const account = newAccount(stores, {

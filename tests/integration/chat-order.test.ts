@@ -80,7 +80,7 @@ function dyingStore(
     die = resolve;
   });
   const mustLive = () => {
-    if (isDead) throw new StorageUnavailableError('the process has ended');
+    if (isDead) throw new StorageUnavailableError({ sentence: 'the process has ended' });
   };
   const store: KeyStore = {
     read: async (...args) => {
@@ -96,7 +96,7 @@ function dyingStore(
       if (!isEnough(journalled)) return stored;
       isDead = true;
       die();
-      throw new StorageUnavailableError('the process has ended');
+      throw new StorageUnavailableError({ sentence: 'the process has ended' });
     },
   };
   return { store, died };

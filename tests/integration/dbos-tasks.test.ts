@@ -97,7 +97,7 @@ describe('DbosTasks', () => {
       'delete-account': async (steps) => ({
         deletedRows: await steps.run('delete', async () => {
           attempts += 1;
-          if (attempts === 1) throw new StorageUnavailableError('away');
+          if (attempts === 1) throw new StorageUnavailableError({ sentence: 'away' });
           return 7;
         }),
       }),

@@ -42,7 +42,7 @@ export interface Violation {
 }
 
 /** What a person reads when the file of a message cannot be loaded. */
-const FILE_NOTICE = new MediaError('MEDIA_UNAVAILABLE', '').forPerson;
+const FILE_NOTICE = new MediaError('MEDIA_UNAVAILABLE', { sentence: '' }).forPerson;
 
 /** A message or a reply during which so many processes ended may be a dead letter, whatever ended them (core/suspects.ts). */
 const MAX_ENDS = 3;

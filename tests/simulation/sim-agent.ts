@@ -102,7 +102,10 @@ export class SimAgent {
       if (process.isDead) return;
       const fail = (afterMs: number, error: Error) => process.after(afterMs, () => reject(error));
       if (this.isAway || faults.happens(refuses)) {
-        fail(faults.networkMs(), new AgentUnavailableError('The agent cannot be reached.', { isAway: true }));
+        fail(
+          faults.networkMs(),
+          new AgentUnavailableError({ sentence: 'The agent cannot be reached.' }, { isAway: true }),
+        );
         return;
       }
       const isLost = faults.happens(loses);
@@ -118,8 +121,9 @@ export class SimAgent {
         this.#runs.set(message.id, { count, answer });
         this.#log.add('agent', `answers ${message.id} of ${process.name}, run ${count}`);
         if (this.isPoison(message.text)) this.#faults.effects.kill(process);
-        else if (isLost) fail(CLIENT_TIMEOUT_MS, new AgentTimeoutError('The agent did not answer in time.'));
-        else if (hasFailed) fail(0, new AgentProtocolError('The agent failed.'));
+        else if (isLost)
+          fail(CLIENT_TIMEOUT_MS, new AgentTimeoutError({ sentence: 'The agent did not answer in time.' }));
+        else if (hasFailed) fail(0, new AgentProtocolError({ sentence: 'The agent failed.' }));
         else resolve(answer);
       });
     });

@@ -244,7 +244,8 @@ export class DatabaseSession {
     const withoutJournal = {
       read: keys.read.bind(keys),
       commit: async (...[scope, change]: Parameters<MemoryKeyStore['commit']>) => {
-        if (change.messages) throw new StorageUnavailableError('Messages come after their keys.');
+        if (change.messages)
+          throw new StorageUnavailableError({ sentence: 'Messages come after their keys.' });
         return keys.commit(scope, { ...change, journal: [] });
       },
     };
@@ -292,7 +293,7 @@ export class DatabaseSession {
       const fail = (why: string, afterMs: number): void => {
         process.after(afterMs, () => {
           log.add(process.name, `database error: ${statement} ${why}`);
-          reject(new StorageUnavailableError(`The database does not answer: ${why}.`));
+          reject(new StorageUnavailableError({ sentence: `The database does not answer: ${why}.` }));
         });
       };
       const run = (): void => {

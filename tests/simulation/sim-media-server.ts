@@ -28,13 +28,13 @@ export class SimMediaServer {
   /** @throws {MediaError} the server cannot be reached */
   download(process: SimProcess, reference: string): Promise<Uint8Array> {
     const path = readReference(reference)?.path;
-    if (path === undefined) throw new MediaError('MEDIA_GONE', 'The reference names no file.');
+    if (path === undefined) throw new MediaError('MEDIA_GONE', { sentence: 'The reference names no file.' });
     return this.#transfer(
       process,
       () => Buffer.from(path),
       () => {
         this.#failedDownloads.set(path, this.failedDownloads(path) + 1);
-        return new MediaError('MEDIA_UNAVAILABLE', 'No answer.');
+        return new MediaError('MEDIA_UNAVAILABLE', { sentence: 'No answer.' });
       },
     );
   }
@@ -45,7 +45,7 @@ export class SimMediaServer {
     return this.#transfer(
       process,
       () => uploadedPicture(text, path),
-      () => new UploadFailedError('No answer.'),
+      () => new UploadFailedError({ sentence: 'No answer.' }),
     );
   }
 

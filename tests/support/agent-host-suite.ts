@@ -212,7 +212,7 @@ export function agentHostSuite(
       const next = aHost();
       const { list } = registry;
       registry.list = async () => {
-        throw new StorageUnavailableError('down');
+        throw new StorageUnavailableError({ sentence: 'down' });
       };
       await next.open();
       await next.sweep();

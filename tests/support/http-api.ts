@@ -435,7 +435,7 @@ export async function startHttpApi(
     receivePush: async (token) => token === 'known',
     stats,
     loadReceived: async () => {
-      throw new MediaError('MEDIA_GONE', 'It is gone.');
+      throw new MediaError('MEDIA_GONE', { sentence: 'It is gone.' });
     },
     sentFile: async (messageId) => (await outbox.fileOf(messageId))?.bytes,
     liveEvents: { liveFeed, clock: liveClock },

@@ -125,7 +125,7 @@ export class TestRouter {
         media: {
           urlOf: async () => undefined,
           load: async () => {
-            throw new MediaError('MEDIA_GONE', 'There are no files here.');
+            throw new MediaError('MEDIA_GONE', { sentence: 'There are no files here.' });
           },
         },
         history: new PostgresChatHistory(postgres),

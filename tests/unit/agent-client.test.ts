@@ -312,7 +312,7 @@ describe('network', () => {
 
     it('is not counted when the file of the message cannot be loaded', async () => {
       const media = { kind: 'image' as const, mimeType: 'image/png' };
-      const loadMedia = () => Promise.reject(new MediaError('MEDIA_GONE', 'It is gone.'));
+      const loadMedia = () => Promise.reject(new MediaError('MEDIA_GONE', { sentence: 'It is gone.' }));
       const message = aMessage({ media });
       expect(await attempts({ loadMedia }, { message, adk: { media: true } })).toBe(0);
     });
@@ -329,7 +329,7 @@ describe('network', () => {
     });
 
     it('is not made when it cannot be counted', async () => {
-      const beforeRequest = () => Promise.reject(new StorageUnavailableError('closed'));
+      const beforeRequest = () => Promise.reject(new StorageUnavailableError({ sentence: 'closed' }));
       const error = await errorOf(aClient().sendMessage(url, aMessage(), { beforeRequest }));
       expect(error).toBeInstanceOf(StorageUnavailableError);
     });

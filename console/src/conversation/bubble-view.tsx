@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { urlOf } from '../api/call.ts';
+import { ServiceText } from '../translation/service-text.tsx';
 import { CardView } from './card-view.tsx';
 import type { Bubble, Tick } from './conversation.ts';
 import { kindKey, useText } from './texts.ts';
@@ -44,7 +45,7 @@ export function BubbleView({
   const t = useText();
   const { clock, duration } = useTimes();
   if (bubble.kind === 'notice') return <p class="notice-line">{bubble.text || t(kindKey(bubble.content))}</p>;
-  const { side, writer, name, tick, isEdited, isDeleted, reactions, reason, error, turn } = bubble;
+  const { side, writer, name, tick, isEdited, isDeleted, reactions, reason, error, phrase, turn } = bubble;
   return (
     <div class={`bubble ${side}${isDeleted ? ' deleted' : ''}`} data-id={bubble.id}>
       {writer === 'person' && name && <span class="bubble-name">{name}</span>}
@@ -55,7 +56,11 @@ export function BubbleView({
           <Marked spans={spansOf(bubble.text)} />
         </span>
       )}
-      {error && <span class="bubble-error">{error}</span>}
+      {error && (
+        <span class="bubble-error">
+          <ServiceText text={error} phrase={phrase} code={reason} />
+        </span>
+      )}
       <span class="bubble-meta">
         {writer !== 'person' && (
           <span>{writer === 'agent' && name ? t('agentOf', { name }) : t(WRITERS[writer])}</span>

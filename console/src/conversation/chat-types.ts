@@ -1,3 +1,5 @@
+import type { Phrase } from '../translation/en.ts';
+
 /** The parts of the API's responses that the pages about chats use. Times are ISO 8601. */
 
 export interface Chat {
@@ -18,6 +20,7 @@ export interface Chat {
     since: string;
     until?: string;
     reason?: string;
+    phrase?: Phrase;
   };
   access?: 'pending' | 'approved' | 'refused';
   tags?: string[];
@@ -64,6 +67,7 @@ interface AnyMessage {
   state: string;
   reason?: string;
   error?: string;
+  phrase?: Phrase;
   attempts: number;
   media?: MessageFile;
   hasFile?: true;

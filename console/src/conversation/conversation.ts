@@ -1,3 +1,4 @@
+import type { Phrase } from '../translation/en.ts';
 import type { Card, Message, MessageFile, Received, Sent } from './chat-types.ts';
 import { routeNameIn } from './trace-steps.ts';
 
@@ -37,6 +38,7 @@ export interface Bubble {
   /** Why it has no answer, or was not sent. */
   reason?: string;
   error?: string;
+  phrase?: Phrase;
   deadLetterId?: string;
   /** The message received whose turn has a trace. */
   turn?: Received;
@@ -148,13 +150,17 @@ function received(message: Received, isGroup: boolean): Bubble {
     isDeleted: reason === 'deleted-by-author',
     reactions: [],
     ...(reason && !isOwner && { reason }),
-    ...(isDead && message.error && { error: message.error }),
+    ...(isDead && message.error && errorOf(message.error, message.phrase)),
     ...(!isOwner && !isNotice && { turn: message }),
   };
 }
 
+function errorOf(error: string, phrase: Phrase | undefined): Pick<Bubble, 'error' | 'phrase'> {
+  return { error, ...(phrase && { phrase }) };
+}
+
 function sent(message: Sent, turn: Message | undefined): Bubble {
-  const { id, waMessageId, text, media, special, quote, reason, error, deadLetterId } = message;
+  const { id, waMessageId, text, media, special, quote, reason, error, phrase, deadLetterId } = message;
   const tick = tickOf(message.state);
   const writer = writerOf(message, turn);
   const name = writer === 'agent' && turn ? routeNameOf(turn) : undefined;
@@ -173,7 +179,7 @@ function sent(message: Sent, turn: Message | undefined): Bubble {
     isEdited: false,
     isDeleted: false,
     reactions: [],
-    ...(tick === 'failed' && { ...(reason && { reason }), ...(error && { error }) }),
+    ...(tick === 'failed' && { ...(reason && { reason }), ...(error && errorOf(error, phrase)) }),
     ...(deadLetterId && { deadLetterId }),
     ...(tick === 'draft' && message.messageId !== undefined && { draftOf: message.messageId }),
   };

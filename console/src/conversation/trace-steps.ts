@@ -17,6 +17,7 @@ export interface Attempt {
   code?: string;
   disposition?: string;
   error?: string;
+  phrase?: Phrase;
   /** The wait before the next one. */
   waitMs?: number;
 }
@@ -97,6 +98,7 @@ function attemptOf(entry: Record<string, unknown>): Attempt {
       code: word(entry.code),
       disposition: word(entry.disposition),
       error: word(entry.error),
+      phrase: isPhrase(entry.phrase) ? entry.phrase : undefined,
       waitMs: count(entry.waitMs),
     }).filter(([, value]) => value !== undefined),
   );

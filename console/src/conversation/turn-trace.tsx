@@ -225,7 +225,7 @@ function AttemptLine({ attempt, timeline }: { attempt: Attempt; timeline: Timeli
   const t = useText();
   const { word } = useTranslation();
   const { duration, second } = useTimes();
-  const { number, atMs, ms, code, disposition, error, waitMs } = attempt;
+  const { number, atMs, ms, code, disposition, error, phrase, waitMs } = attempt;
   return (
     <>
       <p class="timeline-head">
@@ -242,7 +242,7 @@ function AttemptLine({ attempt, timeline }: { attempt: Attempt; timeline: Timeli
       {atMs !== undefined && ms !== undefined && <Bar timeline={timeline} fromMs={atMs} toMs={atMs + ms} />}
       {error && (
         <p>
-          <ServiceText text={error} code={code} />
+          <ServiceText text={error} phrase={phrase} code={code} />
         </p>
       )}
       {waitMs !== undefined ? (
@@ -257,7 +257,7 @@ function AttemptLine({ attempt, timeline }: { attempt: Attempt; timeline: Timeli
 function ResultRow({ row, turn }: RowProps<'result'>) {
   const t = useText();
   const { duration } = useTimes();
-  const { state, reason, error } = turn;
+  const { state, reason, error, phrase } = turn;
   const mood = state === 'answered' ? 'good' : state === 'dead' ? 'bad' : undefined;
   const tookMs = row.atMs === undefined ? undefined : row.atMs - Date.parse(turn.receivedAt);
   return (
@@ -273,7 +273,7 @@ function ResultRow({ row, turn }: RowProps<'result'>) {
       )}
       {error && (
         <p>
-          <ServiceText text={error} code={reason} />
+          <ServiceText text={error} phrase={phrase} code={reason} />
         </p>
       )}
     </Line>
@@ -327,7 +327,7 @@ function ReplyRow({ row: { reply }, turn, timeline }: RowProps<'reply'>) {
       )}
       {reply.error && (
         <p>
-          <ServiceText text={reply.error} code={reply.reason} />
+          <ServiceText text={reply.error} phrase={reply.phrase} code={reply.reason} />
         </p>
       )}
     </Line>

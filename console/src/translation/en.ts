@@ -1192,7 +1192,6 @@ export const en = {
     curlHint: 'A program sends a key instead of a session.',
     unknown: 'There is no such operation',
   },
-  request: 'The request',
   unsaved: 'This page has changes that are not saved. Leave without saving them?',
 };
 

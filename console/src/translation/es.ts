@@ -1198,7 +1198,6 @@ export const es: Language = {
     curlHint: 'Un programa envía una clave en lugar de una sesión.',
     unknown: 'Esa operación no existe',
   },
-  request: 'La petición',
   unsaved: 'Hay cambios sin guardar en esta página. ¿Salir sin guardarlos?',
   service: {
     /** Sentences of the service, by their code. */
@@ -1207,6 +1206,7 @@ export const es: Language = {
 
       'turn.process-ended':
         'El proceso de wa2ai terminó al menos tres veces mientras contestaba este mensaje: dejó de responder, agotó la memoria o falló.',
+      'turn.fault': 'El turno falló por un error interno de wa2ai ({name}); su registro tiene la causa.',
 
       'edit.unknown-kind': 'wa2ai no lee esta clase de cambio cifrado.',
       'edit.no-original': 'wa2ai no tiene el mensaje que la edición indica.',
@@ -1330,6 +1330,14 @@ export const es: Language = {
       'problem.foreign-host':
         'Sin clave de administración, wa2ai solo acepta peticiones a localhost o 127.0.0.1. Defina WA2AI_API_KEY para usar otros nombres.',
       'problem.several-routes': '{count} rutas tienen el channelId {channelId}; use el id de una.',
+      'problem.log-streams': 'Este nodo tiene {streams} flujos de su registro. Cierre algunos.',
+      'problem.no-page': 'La documentación no tiene esa página.',
+      'problem.no-qr': 'No hay ningún código QR que mostrar; la cuenta está en el estado {state}.',
+      'problem.task-ended': 'La tarea ya no se ejecuta.',
+      'problem.task-not-canceled': 'El agente no cancela esta tarea. Continúa.',
+      'problem.the-body': 'El cuerpo',
+      'problem.the-query': 'La consulta',
+      'problem.the-headers': 'Las cabeceras',
 
       'chat.paused-until': 'El chat está en pausa hasta {until}.',
       'chat.paused': 'El chat está en pausa hasta que se reanude.',
@@ -1339,6 +1347,9 @@ export const es: Language = {
       'route.damaged':
         'La ruta {route} toma el mensaje, pero su configuración guardada no se puede usar: {damage}. Escríbala otra vez.',
       'route.own-agent': 'el agente que wa2ai ejecuta para ella',
+      'route.cannot-be-used':
+        'La config guardada de la ruta {route} no se puede usar: {why}. Escriba la config otra vez y reenvíe el mensaje.',
+      'route.settings-unusable': 'sus ajustes no se pueden usar',
 
       'no-route.no-rule':
         'Ninguna regla es para este chat, esta cuenta y este entorno, y no hay una regla general; añada una.',
@@ -1395,6 +1406,7 @@ export const es: Language = {
       'pace.waits': 'Espera {ms} ms otros mensajes de la persona.',
       'pace.merged': 'La persona escribió {count} mensajes seguidos; son una sola pregunta.',
       'pace.single': 'Ningún otro mensaje pertenece a este.',
+      'pace.part': 'El mensaje es parte de la pregunta que termina con este mensaje posterior.',
 
       'quota.exceeded': 'La persona escribió más de {messages} mensajes en {minutes} minutos.',
 
@@ -1411,6 +1423,27 @@ export const es: Language = {
       'agent.unknown-protocol':
         'Ahí responde un servidor HTTP cuyo protocolo es desconocido. Revise la ruta de la dirección, o añada una ruta con el tipo del agente.',
       'agent.unreachable': 'Allí no responde ningún agente. Inícielo y revise su dirección.',
+      'agent.answered-status': 'El {agent} respondió con el estado {status}{details}',
+      'agent.cannot-be-reached': 'No se puede llegar al {agent}: {why}.',
+      'agent.failed': 'El {agent} falló: {why}.',
+      'agent.not-called': 'No se llamó al {agent}: {why}.',
+      'agent.answered-too-much': 'El {agent} respondió demasiado: {why}.',
+      'agent.connection-ended': 'El {agent} cerró la conexión antes de su respuesta: {why}.',
+      'agent.silent': 'El {agent} no respondió en {ms} ms.',
+      'agent.out-of-time':
+        '{error} El agente pidió más tiempo (Retry-After) después de {seconds} s de espera, el límite de patienceMs.',
+      'agent.client-fault': 'El cliente del agente falló de forma inesperada en el intento {attempt}: {why}',
+      'agent.circuit-open':
+        'No se llamó al agente: su dirección falló varias veces seguidas y su circuito está abierto por un tiempo.',
+      'agent.uncertain':
+        'Un intento anterior pudo llegar al agente, y su sesión no se puede leer. config.failure.uncertain de la ruta es dead-letter, así que no se volvió a llamar al agente. Revise el agente y reenvíe el mensaje.',
+      'agent.fallback-failed': '{error} La ruta alternativa también falló: {second}',
+      'agent.answered-later': '{error} El agente respondió más tarde.',
+      'agent.file-too-large':
+        'El agente respondió con un archivo de {bytes} bytes; se pueden enviar {max} como máximo.',
+      'agent.no-kind':
+        'La ruta {route} no tiene un tipo de agente que esta versión de wa2ai conozca. Su config necesita uno de: {names}.',
+      'agent.header-not-valid': 'La cabecera "{name}" de la ruta no es una cabecera HTTP válida.',
 
       'fallback.missing': 'La ruta alternativa ya no existe.',
       'fallback.disabled': 'La ruta alternativa está desactivada.',
@@ -1426,6 +1459,25 @@ export const es: Language = {
         'Un archivo del tipo {type} no es una ubicación, contactos ni una encuesta, y no se envió.',
       'answer.pictures': 'Imágenes del Markdown de la respuesta que pasaron a ser archivos: {pictures}.',
       'answer.files': 'Archivos que la respuesta nombra por URL y que se enviaron: {files}.',
+      'answer.of-agent': 'El {agent} respondió {what}.',
+      'answer.bad-json': 'con JSON que no se puede leer',
+      'answer.started':
+        '"{text}" antes de que terminara su trabajo. Haga que responda cuando termine el último nodo, o que responda 202 y conteste más tarde con el token',
+      'answer.web-page': 'con una página web. Revise su dirección y con qué responde',
+      'answer.xml': 'con XML, que no tiene una respuesta que wa2ai lea',
+      'answer.php-error': 'con un error de PHP. Su registro dice más',
+      'answer.list-without-text': 'con una lista que no tiene texto',
+      'answer.error': 'con un error. Su registro dice más',
+      'answer.no-field': 'con JSON que no tiene ninguno de {names}; sus campos son: {fields}',
+      'answer.no-field-set':
+        'con JSON que no tiene ninguno de {names}. Ponga en {setting} la ruta de la respuesta; los campos son: {fields}',
+      'answer.not-text': 'con JSON cuyo "{name}" no es un texto; sus campos son: {fields}',
+      'answer.not-text-set':
+        'con JSON cuyo "{name}" no es un texto. Ponga en {setting} la ruta de la respuesta; los campos son: {fields}',
+      'answer.missing': 'La respuesta del {agent} no tiene {where}: falta "{name}".',
+      'answer.path-not-text': '{where} de la respuesta del {agent} no es un texto.',
+      'answer.stream-error': 'con un flujo que terminó con un error. Su registro dice más',
+      'answer.stream-without-text': 'con un flujo en el que wa2ai no encuentra texto',
 
       'voice.spoken': 'La respuesta se envió hablada.',
       'voice.too-long': 'La respuesta tiene {characters} caracteres; se hablan hasta {max}.',
@@ -1453,6 +1505,16 @@ export const es: Language = {
         'Hay mensajes que se quedan en el diario porque la bandeja de entrada los rechaza: {messages}. {why}',
       'account.keys-unreadable':
         'Hay claves de WhatsApp guardadas que no se pueden leer y cuentan como ausentes ({keys}); wa2ai pide a los teléfonos que envíen otra vez los mensajes afectados.',
+      'account.not-run':
+        'Ningún nodo ejecuta en este momento la cuenta de WhatsApp "{account}"; inténtelo otra vez.',
+      'account.node-silent':
+        'El nodo "{node}" no respondió por la cuenta de WhatsApp "{account}" en este momento; inténtelo otra vez.',
+      'account.credentials-damaged':
+        'Las credenciales guardadas de esta cuenta no se pueden leer. Restaure la base de datos de una copia de seguridad y reinicie la cuenta, o vincúlela otra vez.',
+      'account.baileys-unsupported':
+        'La versión instalada de @whiskeysockets/baileys no es compatible ({difference}). Instale las versiones de package-lock.json con "npm ci" y reinicie.',
+      'account.linked-already':
+        'La cuenta de WhatsApp "{account}" ya está vinculada; cierre primero su sesión.',
 
       'passkey.unknown-form': 'WhatsApp pide una llave de acceso de una forma que wa2ai no conoce.',
       'passkey.refused': 'WhatsApp rechazó la llave de acceso o no respondió.',
@@ -1465,6 +1527,13 @@ export const es: Language = {
       'passkey.not-continued': 'El teléfono no continuó en 2 minutos.',
       'passkey.not-compared': 'Los códigos no se compararon en 2 minutos.',
       'passkey.not-linked': 'WhatsApp no vinculó la cuenta en 2 minutos.',
+      'passkey.not-asked':
+        'WhatsApp no espera este paso de la vinculación de "{account}". Mire su estado, o inicie la vinculación otra vez.',
+      'passkey.wrong-answer':
+        'Esta no es la respuesta del script. Copie la respuesta entera y péguela otra vez.',
+      'passkey.wrong-origin': 'El script se ejecutó en {origin}. Ejecútelo en {expected}.',
+      'passkey.earlier-request':
+        'Esta respuesta es de una petición anterior. Copie el script otra vez y ejecútelo.',
 
       'proxy.refuses-login': 'El proxy de esta cuenta rechaza su usuario o su contraseña.',
       'proxy.asks-login': 'El proxy de esta cuenta pide usuario y contraseña.',
@@ -1481,6 +1550,427 @@ export const es: Language = {
       'client.current': 'La versión actual en {at} es {version}.',
       'client.old':
         'La versión {version} del cliente es de hace {days} días, y WhatsApp rechazó las anteriores a los {refusedDays} días: actualice wa2ai, o indique WA2AI_WHATSAPP_VERSION=auto y permita HTTPS a web.whatsapp.com.',
+
+      'fetch.too-large': 'la respuesta tiene más de {bytes} bytes',
+      'fetch.aborted': 'no hubo respuesta a tiempo',
+      'fetch.bad-port': 'el estándar fetch prohíbe el puerto {port}; haga que el agente escuche en otro',
+      'fetch.no-tls': 'no habla TLS en ese puerto; quizá su dirección deba empezar por http://',
+      'fetch.self-signed': 'su certificado está autofirmado',
+      'fetch.untrusted-authority': 'su certificado es de una autoridad en la que aquí no se confía',
+      'fetch.unknown-authority': 'su certificado es de una autoridad que aquí no se conoce',
+      'fetch.certificate-expired': 'su certificado ha caducado',
+      'fetch.certificate-not-yet-valid': 'su certificado todavía no es válido',
+      'fetch.other-host': 'su certificado es para otro nombre de host',
+      'fetch.stream-cut': 'el flujo terminó antes que la respuesta',
+      'fetch.stream-without-end': 'el flujo terminó antes de su último evento',
+      'fetch.unknown': 'desconocido',
+      'fetch.redirect': ' (las redirecciones no se siguen; apunta a {location})',
+      'fetch.details': '{text}{hint}',
+
+      'egress.metadata':
+        '{address} es una dirección de metadatos de la nube o de enlace local, que WA2AI_EGRESS={policy} rechaza',
+      'egress.not-public':
+        '{address} no es una dirección pública, y WA2AI_EGRESS=public rechaza todas las demás',
+      'egress.own': '{address} puerto {port}, donde escucha el propio wa2ai: wa2ai no llama a su propia API',
+      'egress.leads-to': '{host} lleva a {why}',
+      'egress.resolves-to': '{host} se resuelve a {why}',
+
+      'agent-name.npc': 'agente NPC',
+      'agent-name.a2a': 'agente A2A',
+      'agent-name.abi': 'agente ABI',
+      'agent-name.webhook': 'webhook',
+      'agent-name.hosted': 'agente alojado',
+      'agent-name.shell': 'entorno de shell',
+      'agent-name.model-server': 'servidor de modelos en {server}',
+      'agent-name.adk': 'servidor ADK',
+
+      'webhook-agent.silent':
+        'El webhook no respondió en {ms} ms. Haga que responda 202 de inmediato y conteste más tarde con el token, o aumente config.webhook.timeoutMs.',
+      'webhook-agent.check-secret': '{error} Revise config.webhook.headers y config.webhook.secret.',
+      'webhook-agent.status': 'El webhook respondió con el estado {status}{details}.',
+
+      'media.no-file': 'El mensaje tiene un archivo que no se puede cargar.',
+      'media.no-reference': 'El mensaje guardado no tiene referencia a su archivo.',
+      'media.playground-gone': 'El archivo se eliminó con su chat del área de pruebas.',
+      'media.too-large': 'El archivo del mensaje tiene más de {max} bytes.',
+      'media.store-unknown': 'El archivo está en un almacén para el que este nodo no tiene ajustes.',
+      'media.named-store-unknown':
+        'El archivo está en el almacén "{store}", para el que este nodo no tiene ajustes (WA2AI_MEDIA_STORE).',
+      'media.folder-full': '{folder} ha alcanzado su límite.',
+      'media.not-in-store': 'El archivo ya no está en el almacén.',
+      'media.bad-location': 'La fila de un archivo no nombra ningún archivo del almacén.',
+      'media.not-written': 'Un archivo guardado no se puede escribir ({code}).',
+      'media.not-read': 'Un archivo guardado no se puede leer ({code}).',
+      'media.changed': 'El archivo guardado {location} fue cambiado o está dañado.',
+      'media.s3-unusable': 'El servidor S3 no se puede usar ({why}).',
+      'media.not-in-bucket': 'El archivo ya no está en el bucket S3.',
+      'media.s3-status':
+        'El servidor S3 respondió con el estado {status}. Revise WA2AI_MEDIA_S3_ENDPOINT, el bucket y las claves.',
+      'media.unknown-way': 'El mensaje no dice cómo obtener su archivo.',
+      'media.late': 'El archivo del mensaje no llegó en {ms} ms desde los servidores de WhatsApp.',
+      'media.not-downloaded': 'El archivo del mensaje no se pudo descargar de los servidores de WhatsApp.',
+      'media.servers-status': 'Los servidores de WhatsApp respondieron {status} para el archivo del mensaje.',
+      'media.wrong-hash': 'El archivo del mensaje no tiene el hash que nombra el mensaje.',
+      'media.not-encrypted': 'El archivo del mensaje no es un archivo cifrado.',
+      'media.wrong-mac': 'El archivo del mensaje tiene un MAC incorrecto.',
+      'media.not-decrypted': 'El archivo del mensaje no se puede descifrar.',
+      'media.wrong-plain-hash':
+        'El archivo del mensaje, una vez descifrado, no tiene el hash que nombra el mensaje.',
+      'media.unknown-message': 'El archivo no se puede pedir al teléfono: no se conoce el id de su mensaje.',
+      'media.phone-silent':
+        'Se pidió al teléfono que subiera otra vez el archivo del mensaje, y no respondió.',
+      'media.phone-without-file': 'El teléfono ya no tiene el archivo del mensaje.',
+      'media.phone-failed': 'El teléfono no pudo subir otra vez el archivo del mensaje.',
+      'media.not-requested': 'El archivo del mensaje no se pudo pedir al teléfono.',
+      'media.not-removed': 'Un archivo guardado no se puede eliminar ({code}).',
+      'media.not-listed': 'Un archivo guardado no se puede listar ({code}).',
+
+      'send.not-connected': 'La cuenta de WhatsApp "{account}" no está conectada; no se envió nada.',
+      'send.not-on-whatsapp':
+        'WhatsApp no tiene ninguna cuenta con este número, y no se envió nada: los mensajes a números así hacen que WhatsApp bloquee cuentas. Revise el número, con su código de país. Se vuelve a preguntar a WhatsApp después de 24 horas.',
+      'send.no-file': 'El archivo del mensaje no está guardado.',
+      'send.attempts': '{error} Hubo {count} intentos.',
+      'send.process-ended':
+        'El proceso de wa2ai terminó al menos tres veces mientras enviaba esta respuesta: dejó de responder, se quedó sin memoria o falló. Es posible que WhatsApp la tenga; un reenvío usa el mismo id, para que aparezca una sola vez.',
+      'send.never-acknowledged': 'WhatsApp lo aceptó {count} veces y nunca lo confirmó.',
+      'send.not-acknowledged': 'WhatsApp no lo confirmó a tiempo.',
+      'send.limited': 'WhatsApp limita esta cuenta.',
+      'send.refused': 'WhatsApp lo rechazó con el error {code}.',
+      'send.refused-token': '{error} Se envía otra vez con el token de privacidad de su chat.',
+      'send.contact-refused':
+        'WhatsApp rechazó el primer mensaje a esta persona (463). La cuenta no está limitada; los demás mensajes se envían. Deje que la persona escriba primero, o escríbale una vez desde el teléfono.',
+      'send.message-without-file': 'El mensaje no tiene archivo.',
+      'send.message-without-text': 'El mensaje no tiene texto.',
+      'send.file-not-uploaded': 'El archivo del mensaje no se subió.',
+      'send.bad-address': 'La dirección del mensaje no es ni una persona ni un grupo.',
+      'send.upload-late': 'El archivo no se subió en {ms} ms.',
+      'send.upload-failed': 'El archivo no se pudo subir a los servidores de WhatsApp.',
+      'send.late': 'El envío no terminó en 3 minutos; es posible que el mensaje se haya enviado.',
+      'send.connection-ended': 'La conexión terminó mientras se enviaba un mensaje.',
+      'send.refused-for-chat': 'WhatsApp rechazó el mensaje para este chat ({code}).',
+      'send.failed-after-begin':
+        'El envío falló después de empezar; es posible que el mensaje se haya enviado.',
+      'send.look-up-refused': 'WhatsApp se negó a decir si un número tiene una cuenta.',
+      'send.look-up-silent': 'WhatsApp no dijo si un número tiene una cuenta.',
+      'send.playground-not-stored': 'El área de pruebas no pudo guardar el mensaje.',
+      'send.playground-file-not-stored': 'El área de pruebas no pudo guardar el archivo.',
+      'send.acknowledged-late': '{error} WhatsApp lo confirmó más tarde.',
+      'send.again': 'WhatsApp no lo ha confirmado en {ms} ms; se envía otra vez con el mismo id.',
+
+      'delivery.secret-unreadable': 'El secreto del webhook no se puede descifrar: defina otro.',
+      'delivery.status': 'El receptor respondió con el estado {status}.',
+      'delivery.redirect':
+        'El receptor respondió con el estado {status}. Las redirecciones no se siguen: defina la dirección nueva.',
+      'delivery.silent': 'El receptor no respondió en {seconds} segundos.',
+      'delivery.not-called': 'No se llamó al receptor: {why}.',
+      'delivery.not-connected': 'No se puede conectar con el receptor: {why}.',
+      'delivery.connection-ended': 'El receptor cerró la conexión antes de su respuesta: {why}.',
+      'delivery.gone': 'El receptor respondió con el estado 410: no quiere más eventos.',
+      'delivery.three-days': 'Durante tres días no se pudo entregar ningún evento. {error}',
+      'delivery.process-ended':
+        'wa2ai terminó o se bloqueó durante sus intentos, de los que se hacen {max} como máximo.',
+
+      'storage.lease-lost': 'Este nodo ya no ejecuta la cuenta de WhatsApp "{account}"; no se guardó nada.',
+      'storage.unavailable': 'La base de datos no responde. No se guardó nada; inténtelo otra vez.',
+      'storage.rejected': 'La base de datos rechazó un valor. No se guardó nada.',
+      'storage.damaged': 'La base de datos no puede leer un valor guardado.',
+      'storage.full': 'El disco de la base de datos está lleno. Libere espacio en él.',
+      'storage.read-only':
+        'La base de datos es de solo lectura. Permita escribir en ella, o indique el servidor primario en DATABASE_URL.',
+      'storage.rights':
+        'Al usuario de la base de datos le falta un privilegio. Concédale SELECT, INSERT, UPDATE y DELETE en todas las tablas de wa2ai.',
+      'storage.schema':
+        'Las tablas de la base de datos no son las de esta versión de wa2ai. Restáurelas, o inicie la versión que las creó.',
+      'storage.postgres-said': '{error} PostgreSQL dijo {details}.',
+      'storage.other-key':
+        'La base de datos tiene valores cifrados con la clave {key}, que este nodo no tiene. Añada esa clave al archivo de WA2AI_DATA_KEY_FILE y reinicie este nodo.',
+      'storage.newer':
+        'Un wa2ai más nuevo ha migrado la base de datos ("{migration}"), que esta versión no conoce: actualice este nodo.',
+      'storage.no-chain-ends':
+        'Faltan los extremos del registro de auditoría: alguien eliminó la fila de audit_chain.',
+      'storage.no-select':
+        'Al usuario de la base de datos le falta el privilegio SELECT en "_prisma_migrations". GRANT SELECT ON _prisma_migrations TO ese usuario.',
+
+      'node.too-large': 'Esto es demasiado grande para enviarlo de un nodo a otro.',
+      'node.agent-silent':
+        'El nodo "{node}", que ejecuta el agente alojado {agent}, no respondió. Inténtelo otra vez.',
+      'node.fault': 'El otro nodo falló; su registro tiene la causa.',
+
+      'file.empty': 'El archivo está vacío.',
+      'file.ogg-damaged': 'El archivo OGG está dañado.',
+      'file.too-large': 'El archivo tiene más de {megabytes} MB.',
+      'file.not-of-kind': 'El archivo {why}.',
+      'file.not-of-kind-but': 'El archivo {why} (es {type}).',
+      'file.not-picture': 'no es una imagen JPEG o PNG. Envíe otro formato como documento',
+      'file.not-video': 'no es un vídeo MP4 o 3GP. Envíe otro formato como documento',
+      'file.not-audio': 'no es un archivo MP3, M4A, AAC, AMR u OGG (Opus). Envíe otro formato como documento',
+      'file.not-voice': 'no es un sonido Opus en un archivo OGG',
+      'file.not-sticker': 'no es una imagen WebP',
+      'file.not-sound': 'El archivo no es un sonido en un formato conocido, como MP3, M4A, WAV u OGG.',
+      'file.no-ffmpeg':
+        'La nota de voz no es Opus en OGG, y ffmpeg, que la convierte, {why}. Instale ffmpeg en el equipo de wa2ai o defina WA2AI_FFMPEG, o envíe Opus en OGG.',
+      'file.ffmpeg-missing': 'no está instalado',
+      'file.ffmpeg-cannot-start': 'no se puede iniciar ({code})',
+      'file.too-long-to-convert': 'La nota de voz tardó demasiado en convertirse.',
+      'file.voice-too-large': 'La nota de voz tiene más de 10 MB.',
+      'file.not-converted': 'ffmpeg no puede convertir el archivo en una nota de voz.',
+
+      'web-file.not-loaded': 'El archivo no se cargó: {host} {why}.',
+      'web-file.web-page': 'envió una página web',
+      'web-file.not-a-host': 'no es un host de los ajustes',
+      'web-file.redirects-elsewhere': 'redirige a una dirección que no es de la web',
+      'web-file.too-many-redirects': 'requiere más de {max} redirecciones',
+      'web-file.refused':
+        'no está en una dirección pública, o WA2AI_EGRESS prohíbe la dirección; WA2AI_EGRESS=any las permite todas',
+      'web-file.not-connected': 'no se puede alcanzar',
+      'web-file.no-answer': 'no responde',
+      'web-file.broken': 'cerró la conexión',
+      'web-file.too-large': 'tiene un archivo de más de {megabytes} MB',
+      'web-file.aborted': 'no envió el archivo en {seconds} segundos',
+      'web-file.status': 'respondió con el estado {status}',
+
+      'scenario.other-route':
+        'El área de pruebas tiene un chat con {phone} que usa otra ruta. Elimine ese chat, o use un nombre en lugar del número.',
+      'scenario.waits': 'Ningún nodo ejecuta el área de pruebas: el mensaje espera.',
+      'scenario.no-route': 'No hay ninguna ruta con el id o el nombre {route}.',
+      'scenario.nothing-written': '{person} no ha escrito nada en este chat.',
+      'scenario.file-not-loaded': 'El archivo {path} no se cargó.',
+      'scenario.said': 'Dijo {text}.',
+      'scenario.silent': 'No se dijo nada en {ms} ms.',
+      'scenario.said-instead': 'En su lugar dijo: {text}.',
+      'scenario.nothing-to-quote': 'La cuenta no ha dicho nada que citar.',
+      'scenario.no-message': 'Ningún mensaje tiene {text}.',
+      'scenario.nothing-to-react-to': 'La cuenta no ha dicho nada a lo que reaccionar.',
+
+      'task.lost':
+        'La tarea {task} del agente ya no se sigue: {why}. Mire el agente; un reenvío abre una tarea nueva.',
+      'task.agent-silent': 'El agente no respondió en {seconds} segundos.',
+
+      'audio.no-text': 'El servidor de transcripción respondió sin un texto.',
+      'audio.refused': 'La regla de salida rechaza la dirección del {server}.',
+      'audio.too-much': 'El {server} respondió demasiado.',
+      'audio.silent': 'El {server} no respondió.',
+      'audio.status': 'El {server} respondió con el estado {status}.',
+      'audio.check-setting': 'El {server} respondió con el estado {status}. Revise {setting}.',
+      'audio.transcription-server': 'servidor de transcripción',
+      'audio.speech-server': 'servidor de voz',
+
+      'adk.failed': 'No se pudo enviar el mensaje al agente ADK: {why}',
+      'adk.timeout': 'El agente no respondió en {ms} ms',
+      'adk.status': 'El agente ADK respondió con el estado {status}: {details}',
+      'adk.apps': ' (aplicaciones de este servidor: {apps})',
+      'adk.reported': 'el agente informó {code}{details}',
+      'adk.login-not-encoded':
+        'el usuario o la contraseña en la URL base del agente no están bien codificados con %',
+      'adk.not-url': 'la URL base del agente no es una dirección http:// o https://',
+      'adk.header-not-valid': 'la cabecera "{name}" de la ruta no es una cabecera HTTP válida',
+      'adk.not-array': 'la respuesta no es una lista de eventos, sino {kind}',
+      'adk.empty': 'la respuesta está vacía',
+      'adk.not-json': 'la respuesta no es JSON',
+      'adk.not-adk': '{place} no es lo que ADK envía: {why}',
+
+      'openai.silent': '{error} Aumente config.openai.timeoutMs para un modelo lento.',
+      'openai.answered-error': 'El servidor de modelos en {server} respondió con un error{details}.',
+      'openai.answered-status':
+        'El servidor de modelos en {server} respondió con el estado {status}{details}.',
+      'openai.key-refused':
+        'El servidor de modelos en {server} rechazó la clave de API (401){details}. Defina config.openai.apiKey.',
+      'openai.access-denied':
+        'El servidor de modelos en {server} denegó el acceso (403){details}. Revise config.openai.apiKey y lo que puede usar.',
+      'openai.no-credit': '{error} La cuenta de config.openai.apiKey no tiene más crédito.',
+      'openai.no-model':
+        'El servidor de modelos en {server} no tiene el modelo "{model}" ({status}){details}. Corrija config.openai.model.',
+      'openai.check-address':
+        '{error} Revise la dirección de la ruta: debe ser la URL base de una API compatible con OpenAI.',
+      'openai.long-context':
+        '{error} Reduzca config.openai.historyTurns, o use un modelo con un contexto más largo.',
+      'openai.bad-answer': 'La respuesta del servidor de modelos en {server} {problem}.',
+      'openai.unusable-field': 'no tiene un "{path}" utilizable',
+      'openai.not-object': 'no es el objeto JSON de esta API',
+      'openai.empty': 'está vacía',
+      'openai.web-page': 'es una página web; revise la dirección del servidor',
+      'openai.stream': 'es un flujo, aunque no se pidió',
+      'openai.not-json': 'no es JSON',
+      'openai.address-not-url': 'La dirección del servidor de modelos no es una URL.',
+      'openai.content-filter': 'El filtro de contenido del servidor eliminó la respuesta del modelo.',
+      'openai.only-reasoning':
+        'El modelo escribió solo razonamiento y ninguna respuesta. Haga que razone menos, o use un servidor que separe el razonamiento de la respuesta.',
+      'openai.nothing':
+        'El modelo no escribió nada: ni texto, ni llamada a herramienta, ni negativa. Mire el registro del servidor de modelos y las instrucciones de la ruta.',
+      'openai.wants-tool':
+        'El modelo quiere usar una herramienta ({tools}) y no escribió texto. wa2ai no ofrece herramientas: use un servicio que las ejecute él mismo.',
+      'openai.out-of-tokens':
+        'El modelo usó todos sus tokens antes de escribir una respuesta. Aumente config.openai.maxTokens, o haga que razone menos.',
+
+      'governor.quiet-hours': 'Su persona no escribió en las últimas 24 horas, y son las horas de silencio.',
+      'governor.first-contacts':
+        'Es un primer contacto, y la cuenta puede enviar ahora {perHour} en una hora y {perDay} en 24 horas.',
+      'governor.asks-slowly':
+        'Es un primer contacto, y a WhatsApp se le pregunta como máximo por 10 números nuevos por minuto.',
+      'governor.number-unknown': 'Es un primer contacto, y WhatsApp no dijo si el número tiene una cuenta.',
+
+      'hosted.being-deleted': 'El agente alojado {agent} se está eliminando.',
+      'hosted.moves': 'El agente alojado {agent} está a punto de salir del nodo "{node}".',
+      'hosted.node-full':
+        'En este nodo trabajan {count} agentes alojados, el límite de WA2AI_AGENTS_MAX_RUNNING.',
+      'hosted.runs-elsewhere': 'El agente alojado {agent} se ejecuta en el nodo "{node}".',
+      'hosted.data-elsewhere':
+        'Los datos del agente alojado {agent} están en el nodo "{node}", que no está en marcha. Inicie ese nodo, comparta WA2AI_DATA_DIR entre los nodos o elimine el agente.',
+      'hosted.wa2ai-stopped':
+        'wa2ai se detuvo antes de que el agente respondiera. Envíe el mensaje otra vez.',
+      'hosted.message-fault':
+        'El mensaje falló por un error interno de wa2ai ({name}); su registro tiene la causa.',
+      'hosted.ended': 'El agente alojado {agent} terminó.',
+      'hosted.ended-with-code': 'El agente alojado {agent} terminó con el código de salida {code}.',
+      'hosted.silent': 'El agente alojado {agent} no respondió por HTTP en {ms} ms en el puerto {port}.',
+      'hosted.disk-full':
+        'El disco de WA2AI_DATA_DIR tiene menos de 256 MB libres: ningún agente alojado se ejecuta hasta que tenga más.',
+      'hosted.data-unreadable':
+        'Los datos del agente alojado {agent} no se pueden medir: {path} no se puede leer. Elimínelo.',
+      'hosted.data-too-large':
+        'Los datos del agente alojado {agent} ocupan más de {megabytes} MB (WA2AI_AGENT_DISK_MB). Elimine archivos suyos.',
+      'hosted.host-failed': 'El anfitrión de agentes falló: {why}',
+      'hosted.crash-loop':
+        'El agente se inició {count} veces en {minutes} minutos y terminó cada vez. Lea su registro e inícielo otra vez.',
+      'hosted.tasks-not-followed': 'Las tareas de este agente alojado no se pueden seguir.',
+      'hosted.not-in-program': 'Este programa no ejecuta agentes alojados; lo hace el servicio.',
+      'hosted.no-profile': 'No hay ningún tipo de agente para el perfil "{profile}".',
+      'hosted.several-apps':
+        'Defina hosted.options.appName: el servidor ADK no tiene exactamente una aplicación.',
+      'hosted.no-history': 'El agente alojado respondió sin una lista de sus mensajes.',
+      'hosted.image-missing':
+        'La imagen {image} no está en este equipo. Cárguela, o ponga pull en "missing" para que wa2ai la descargue.',
+      'hosted.image-not-pulled': 'La imagen {image} no se pudo descargar: {why}.',
+      'hosted.pull-stalled': 'no pasó nada durante {ms} ms',
+      'hosted.image-of-agent-not-pulled': 'La imagen de {agent} no se descargó.',
+      'hosted.name-taken': 'Ya existe un contenedor con el nombre {name}.',
+      'hosted.no-firewall':
+        'El cortafuegos del contenedor no se pudo cargar: {why}. Instale nftables o iptables en el equipo del motor, o defina WA2AI_AGENTS_NETWORKS=any.',
+      'hosted.path-with-colon': 'La carpeta {path} no se puede montar: su ruta tiene dos puntos.',
+      'hosted.engine-elsewhere':
+        'El motor de contenedores {engine} no se puede usar: wa2ai inicia contenedores solo en este equipo, así que la dirección debe ser unix:// y una ruta. Defina WA2AI_CONTAINER_ENGINE.',
+      'hosted.no-engine':
+        'No hay ningún motor de contenedores: no existe ninguno de {paths}. Inicie Docker o podman, defina WA2AI_CONTAINER_ENGINE o use el entorno "process".',
+      'hosted.engine-unavailable':
+        'El motor de contenedores en {address} no respondió ({what}): {why}. Compruebe que está en marcha y que wa2ai puede usar su socket.',
+      'hosted.engine-refused': 'El motor de contenedores se negó ({what}): {why} (estado {status}).',
+      'hosted.container-gone': 'El contenedor del agente alojado {agent} ya no existe.',
+      'hosted.process-not-prepared': 'El proceso del agente alojado {agent} no está preparado.',
+      'hosted.log-ends-with': '{error} Su registro termina con: {lines}',
+      'hosted.log-empty': '{error} Su registro está vacío.',
+      'hosted.file-too-large': '{path} tiene más de 64 MB. Cópielo de la carpeta de datos.',
+      'hosted.writes-while-deleted':
+        'El agente alojado {agent} escribe en {path} mientras se elimina. Detenga primero el agente.',
+      'hosted.bad-id': 'El id del agente alojado no es válido.',
+      'hosted.data-not-stored':
+        'Los datos de los agentes alojados no se pueden guardar en {path}: {why}. Revise WA2AI_DATA_DIR.',
+      'hosted.data-not-mounted':
+        'El motor de contenedores no ve {path}. Si wa2ai se ejecuta en un contenedor, ponga en WA2AI_AGENTS_HOST_DIR la ruta que su carpeta de datos tiene en el equipo del motor.',
+      'hosted.bad-image': 'La imagen del agente alojado no es el nombre de una imagen.',
+      'hosted.no-image': 'Los ajustes del agente alojado no indican ninguna imagen.',
+      'hosted.no-command':
+        'El agente alojado {agent} tiene el entorno "process" y ninguna orden. Defina hosted.command, o use el entorno "docker".',
+      'hosted.program-not-started':
+        'El programa del agente alojado {agent} no se puede iniciar: {why}. Revise hosted.command.',
+      'hosted.folder-out-of-reach':
+        'El agente alojado {agent} se ejecuta como un usuario sin derechos, porque wa2ai es root, y este usuario no puede entrar en {path}. Permita entrar a otros (chmod o+x), mueva WA2AI_DATA_DIR, o ejecute wa2ai con otro usuario que no sea root.',
+      'hosted.port-taken':
+        'El puerto {port} del agente alojado {agent} está en uso. Quite hosted.port para que cada agente reciba uno libre, o use el entorno "docker".',
+      'hosted.processes-off':
+        'En este nodo los agentes no se ejecutan como procesos: sus programas pueden hacer lo que wa2ai puede hacer. Ponga hosted.runtime en "docker", o permítalos con WA2AI_PROCESS_AGENTS=on.',
+      'hosted.profile-without-history':
+        'Los agentes del perfil "{profile}" no tienen un historial que wa2ai pueda leer.',
+
+      'a2a.no-end': 'El agente A2A no muestra el final de la tarea {task}.',
+      'a2a.no-card-in-time': 'El agente A2A no envió su tarjeta en {ms} ms.',
+      'a2a.no-card': 'El agente A2A no envía su tarjeta: {why}.',
+      'a2a.task-not-ended': 'La tarea {task} no terminó en {ms} ms.',
+      'a2a.no-interface':
+        'La tarjeta del agente A2A no tiene ninguna interfaz para la versión {version} y el transporte {transport}. Tiene: {has}.',
+      'a2a.without-card':
+        'El agente A2A no tiene tarjeta de agente. Defina config.a2a.cardUrl, o indique la versión y el transporte de un agente sin tarjeta.',
+      'a2a.task-failed': 'La tarea {task} del agente A2A falló{details}.',
+      'a2a.task-rejected': 'El agente A2A rechazó la tarea {task}{details}.',
+      'a2a.task-needs-login':
+        'La tarea {task} del agente A2A necesita un acceso que wa2ai no puede dar{details}.',
+      'a2a.file-too-large':
+        'El agente A2A respondió con un archivo de {bytes} bytes; se pueden enviar {max} como máximo.',
+      'a2a.empty-stream': 'El agente A2A respondió con un flujo vacío.',
+      'a2a.connection-lost': 'Se perdió la conexión con el agente A2A: {why}',
+      'a2a.answered-error': 'El agente A2A respondió con un error: {why}',
+      'a2a.not-a2a': 'El agente A2A respondió con algo que no es A2A: {why}',
+
+      'card.bad-address': 'La tarjeta del agente indica una dirección que no es una URL http:// o https://.',
+
+      'abi.call-too-large': 'La llamada ABI tiene más de 10 MB.',
+      'abi.no-envelope': 'El agente ABI no respondió con el sobre JSON (steps, result).',
+      'abi.no-hex-result':
+        'El sobre JSON del agente ABI no contiene un resultado hexadecimal (steps: {names}){details}.',
+      'abi.bad-address': 'La dirección del agente ABI no es una dirección http:// o https://.',
+      'abi.manifest-late': 'El manifiesto del agente ABI no llegó a tiempo.',
+      'abi.manifest-not-fetched': 'El manifiesto del agente ABI no se puede obtener: {why}.',
+      'abi.manifest-status': 'El manifiesto del agente ABI no se puede obtener: estado {status}{hint}.',
+      'abi.manifest-too-large': 'El manifiesto del agente ABI tiene más de 1 MB.',
+      'abi.manifest-without-abi':
+        'El manifiesto del agente ABI no contiene una ABI: una lista, o un objeto con una en "abi".',
+      'abi.manifest-not-json': 'El manifiesto del agente ABI no es JSON.',
+      'abi.empty-file': 'El agente ABI respondió {kind} con 0 bytes.',
+      'abi.file-too-large':
+        'El agente ABI respondió {kind} con {bytes} bytes; se pueden enviar {max} como máximo.',
+      'abi.bad-type': 'El agente ABI respondió {kind} con un tipo que {why}.',
+      'abi.an-image': 'una imagen',
+      'abi.an-audio-file': 'audio',
+      'abi.a-document': 'un documento',
+      'abi.nothing': 'El agente ABI no respondió nada; {name} responde ({types}).',
+      'abi.not-decoded': 'La respuesta de {bytes} bytes del agente ABI a {name} no es ({types}): {why}.',
+      'abi.answer-too-large': 'La respuesta del agente ABI es demasiado grande: {why}.',
+      'abi.connection-ended': 'La conexión con el agente ABI terminó antes que su respuesta: {why}.',
+      'abi.manifest-unusable': 'El manifiesto del agente ABI no se puede usar: {why}.',
+      'abi.route-unusable': 'La ABI de la ruta no se puede usar: {why}.',
+
+      'npc.no-card': 'El agente NPC no envía su tarjeta: {why}.',
+      'npc.no-end': 'El agente NPC no muestra el final de la tarea {task}.',
+      'npc.no-task-id': 'El agente NPC abrió una tarea sin id.',
+      'npc.uncertain':
+        'Un intento anterior pudo abrir una tarea del tipo {type}, y task.list del agente no muestra cuál es. No se abrió ninguna tarea. Revise el agente y reenvíe el mensaje.',
+      'npc.task-failed': 'La tarea {task} del agente NPC falló{details}.',
+      'npc.no-tasks': 'El agente NPC respondió a task.list sin tareas.',
+      'npc.no-task': 'El agente NPC respondió a task.status sin una tarea.',
+      'npc.says-nothing': 'El agente no dice nada.',
+      'npc.not-json-rpc': 'El agente NPC respondió a {method} con algo que no es JSON-RPC 2.0.',
+      'npc.silent': 'El agente NPC no respondió a {method} en {ms} ms.',
+      'npc.no-events': 'El agente NPC no envió eventos.',
+      'npc.error': 'El agente NPC respondió con el error {code}{details}.',
+      'npc.error-without-code': 'El agente NPC respondió con un error sin código{details}.',
+      'npc.check-key': '{error} Revise config.npc.apiKey de la ruta, y si la tarjeta indica otro host.',
+
+      'shell.restarted':
+        'La shell se inició otra vez mientras se ejecutaba la orden; su resultado no se conoce.',
+      'shell.no-containers': 'Este programa no ejecuta contenedores; lo hace el servicio.',
+      'shell.zero-byte': 'La ruta del archivo contiene un byte cero.',
+      'shell.busy': 'La sesión está ocupada.',
+      'shell.file-not-read': 'El archivo no se puede leer.',
+      'shell.file-too-large': 'El archivo es demasiado grande.',
+      'shell.unknown-request': 'El entorno de shell no conoce la petición.',
+      'shell.not-json': 'El entorno de shell respondió a {path} con algo que no es JSON.',
+      'shell.reported': 'El entorno de shell informó {name}.',
+      'shell.not-valid': 'La respuesta del entorno de shell no tiene un "{path}" válido.',
+      'shell.uncertain':
+        'wa2ai se detuvo mientras se enviaba la orden, y el entorno de shell no la conoce: es posible que se haya ejecutado. Mire la shell y envíe la orden otra vez.',
+
+      'probe.unreachable': 'No se puede llegar al {agent}: {why}. Inícielo, o corrija la dirección.',
+      'probe.access-denied': 'El {agent} respondió con el estado {status}. Revise las cabeceras de la ruta.',
+      'probe.agent-at': '{agent} en {address}',
+      'probe.no-agent': 'El servidor ADK en {server} no tiene ningún agente "{name}". Sus agentes: {names}.',
+      'probe.no-model':
+        'El servidor de modelos en {server} no lista el modelo "{name}". Sus modelos: {names}.',
+      'probe.no-capability': 'La tarjeta del agente NPC no tiene la capacidad "{name}". Tiene: {names}.',
+      'probe.not-fitting': 'Los ajustes no encajan con el manifiesto: {why}.',
+      'probe.kind-without-card': 'Los agentes de este tipo no tienen tarjeta.',
+      'probe.no-card': 'El agente no envía ninguna tarjeta.',
+
+      'pause.owner-wrote': 'El propietario escribió en el chat.',
+      'pause.loop': 'Dos programas se respondieron el uno al otro.',
 
       'field.network-none-of-process': 'no puede ser "none" con el runtime "process", que no aísla nada',
       'field.not-by-edit': 'no se puede cambiar con una edición',
@@ -1652,6 +2142,16 @@ export const es: Language = {
       'field.needs-text': 'necesita un texto, y no lleva archivo',
       'field.needs-route-id': 'necesita también routeId',
       'field.needs-in-text': 'necesita {what} en el texto',
+      'field.of-request': '{field} {mistake}.',
+      'field.whole-number': 'debe ser un número entero de {min} a {max}',
+      'field.name': 'debe tener de 1 a 64 letras, dígitos, puntos, guiones o guiones bajos',
+      'field.phone': 'debe ser un número de teléfono con su código de país, de 7 a 15 dígitos',
+      'field.one-agent-kind': 'debe contener exactamente un tipo de agente: {names}',
+      'field.media-type': 'debe ser un tipo de archivo como image/png',
+      'field.code-only': 'pertenece solo al método code',
+      'field.pattern': 'debe ser un patrón de JavaScript (una expresión regular)',
+      'field.below-backoff': 'no debe ser menor que backoffMs',
+      'field.too-many-bits': 'tiene, para todos los objetos, más de 256 bits',
 
       'wait.second': '{count} segundo',
       'wait.seconds': '{count} segundos',

@@ -1205,7 +1205,6 @@ export const pt: Language = {
     curlHint: 'Um programa envia uma chave em vez de uma sessão.',
     unknown: 'Esta operação não existe',
   },
-  request: 'A solicitação',
   unsaved: 'Esta página tem mudanças que não foram salvas. Sair sem salvá-las?',
   service: {
     /** Sentences of the service, by their code. */
@@ -1214,6 +1213,7 @@ export const pt: Language = {
 
       'turn.process-ended':
         'O processo do wa2ai terminou pelo menos três vezes enquanto respondia a esta mensagem: deixou de responder, ficou sem memória ou falhou.',
+      'turn.fault': 'O turno falhou por um erro interno do wa2ai ({name}); o log tem a causa.',
 
       'edit.unknown-kind': 'O wa2ai não lê este tipo de alteração cifrada.',
       'edit.no-original': 'O wa2ai não tem a mensagem que a edição indica.',
@@ -1334,6 +1334,14 @@ export const pt: Language = {
       'problem.foreign-host':
         'Sem chave de administração, o wa2ai só aceita solicitações para localhost ou 127.0.0.1. Defina WA2AI_API_KEY para usar outros nomes.',
       'problem.several-routes': '{count} rotas têm o channelId {channelId}; use o id de uma.',
+      'problem.log-streams': 'Este nó tem {streams} fluxos do log. Feche alguns.',
+      'problem.no-page': 'A documentação não tem essa página.',
+      'problem.no-qr': 'Não há nenhum código QR para mostrar; a conta está no estado {state}.',
+      'problem.task-ended': 'A tarefa não é mais executada.',
+      'problem.task-not-canceled': 'O agente não cancela esta tarefa. Ela continua.',
+      'problem.the-body': 'O corpo',
+      'problem.the-query': 'A consulta',
+      'problem.the-headers': 'Os cabeçalhos',
 
       'chat.paused-until': 'A conversa está em pausa até {until}.',
       'chat.paused': 'A conversa está em pausa até ser retomada.',
@@ -1343,6 +1351,9 @@ export const pt: Language = {
       'route.damaged':
         'A rota {route} fica com a mensagem, mas a configuração guardada dela não pode ser usada: {damage}. Escreva-a de novo.',
       'route.own-agent': 'o agente que o wa2ai executa para ela',
+      'route.cannot-be-used':
+        'A config armazenada da rota {route} não pode ser usada: {why}. Escreva a config de novo e reenvie a mensagem.',
+      'route.settings-unusable': 'as configurações dela não podem ser usadas',
 
       'no-route.no-rule':
         'Nenhuma regra é para esta conversa, esta conta e este ambiente, e não há regra geral; adicione uma.',
@@ -1399,6 +1410,7 @@ export const pt: Language = {
       'pace.waits': 'Espera {ms} ms por outras mensagens da pessoa.',
       'pace.merged': 'A pessoa escreveu {count} mensagens seguidas; elas são uma só pergunta.',
       'pace.single': 'Nenhuma outra mensagem pertence a esta.',
+      'pace.part': 'A mensagem é parte da pergunta que termina com esta mensagem posterior.',
 
       'quota.exceeded': 'A pessoa escreveu mais de {messages} mensagens em {minutes} minutos.',
 
@@ -1415,6 +1427,27 @@ export const pt: Language = {
       'agent.unknown-protocol':
         'Um servidor HTTP responde lá, e o protocolo dele é desconhecido. Verifique o caminho, ou adicione uma rota com o tipo do agente.',
       'agent.unreachable': 'Nenhum agente responde lá. Inicie-o e verifique o endereço dele.',
+      'agent.answered-status': 'O {agent} respondeu com o status {status}{details}',
+      'agent.cannot-be-reached': 'Não é possível alcançar o {agent}: {why}.',
+      'agent.failed': 'O {agent} falhou: {why}.',
+      'agent.not-called': 'O {agent} não foi chamado: {why}.',
+      'agent.answered-too-much': 'O {agent} respondeu demais: {why}.',
+      'agent.connection-ended': 'O {agent} encerrou a conexão antes da resposta: {why}.',
+      'agent.silent': 'O {agent} não respondeu em {ms} ms.',
+      'agent.out-of-time':
+        '{error} O agente pediu mais tempo (Retry-After) depois de {seconds} s de espera, o limite de patienceMs.',
+      'agent.client-fault': 'O cliente do agente falhou de forma inesperada na tentativa {attempt}: {why}',
+      'agent.circuit-open':
+        'O agente não foi chamado: o endereço dele falhou várias vezes seguidas e o circuito está aberto por um tempo.',
+      'agent.uncertain':
+        'Uma tentativa anterior pode ter chegado ao agente, e a sessão dele não pode ser lida. config.failure.uncertain da rota é dead-letter, então o agente não foi chamado de novo. Verifique o agente e reenvie a mensagem.',
+      'agent.fallback-failed': '{error} A rota alternativa também falhou: {second}',
+      'agent.answered-later': '{error} O agente respondeu mais tarde.',
+      'agent.file-too-large':
+        'O agente respondeu com um arquivo de {bytes} bytes; no máximo {max} podem ser enviados.',
+      'agent.no-kind':
+        'A rota {route} não tem um tipo de agente que esta versão do wa2ai conheça. A config dela precisa de um destes: {names}.',
+      'agent.header-not-valid': 'O cabeçalho "{name}" da rota não é um cabeçalho HTTP válido.',
 
       'fallback.missing': 'A rota alternativa não existe mais.',
       'fallback.disabled': 'A rota alternativa está desativada.',
@@ -1430,6 +1463,25 @@ export const pt: Language = {
         'Um arquivo do tipo {type} não é localização, contatos nem enquete, e não foi enviado.',
       'answer.pictures': 'Imagens do Markdown da resposta que viraram arquivos: {pictures}.',
       'answer.files': 'Arquivos que a resposta indica por URL e que foram enviados: {files}.',
+      'answer.of-agent': 'O {agent} respondeu {what}.',
+      'answer.bad-json': 'com JSON que não pode ser lido',
+      'answer.started':
+        '"{text}" antes que o trabalho terminasse. Faça-o responder quando o último nó terminar, ou responder 202 e enviar a resposta depois com o token',
+      'answer.web-page': 'com uma página web. Verifique o endereço e com o que ele responde',
+      'answer.xml': 'com XML, que não tem uma resposta que o wa2ai leia',
+      'answer.php-error': 'com um erro de PHP. O log dele diz mais',
+      'answer.list-without-text': 'com uma lista que não tem texto',
+      'answer.error': 'com um erro. O log dele diz mais',
+      'answer.no-field': 'com JSON que não tem nenhum de {names}; os campos são: {fields}',
+      'answer.no-field-set':
+        'com JSON que não tem nenhum de {names}. Defina {setting} com o caminho da resposta; os campos são: {fields}',
+      'answer.not-text': 'com JSON cujo "{name}" não é um texto; os campos são: {fields}',
+      'answer.not-text-set':
+        'com JSON cujo "{name}" não é um texto. Defina {setting} com o caminho da resposta; os campos são: {fields}',
+      'answer.missing': 'A resposta do {agent} não tem {where}: falta "{name}".',
+      'answer.path-not-text': '{where} da resposta do {agent} não é um texto.',
+      'answer.stream-error': 'com um fluxo que terminou com um erro. O log dele diz mais',
+      'answer.stream-without-text': 'com um fluxo no qual o wa2ai não encontra texto',
 
       'voice.spoken': 'A resposta foi falada.',
       'voice.too-long': 'A resposta tem {characters} caracteres; são falados até {max}.',
@@ -1458,6 +1510,15 @@ export const pt: Language = {
         'Há mensagens que ficam no diário porque a caixa de entrada as recusa: {messages}. {why}',
       'account.keys-unreadable':
         'Há chaves do WhatsApp guardadas que não podem ser lidas e contam como ausentes ({keys}); o wa2ai pede aos celulares que enviem de novo as mensagens afetadas.',
+      'account.not-run': 'Nenhum nó executa a conta do WhatsApp "{account}" neste momento; tente de novo.',
+      'account.node-silent':
+        'O nó "{node}" não respondeu pela conta do WhatsApp "{account}" neste momento; tente de novo.',
+      'account.credentials-damaged':
+        'As credenciais armazenadas desta conta não podem ser lidas. Restaure o banco de dados de um backup e reinicie a conta, ou vincule-a de novo.',
+      'account.baileys-unsupported':
+        'A versão instalada de @whiskeysockets/baileys não é compatível ({difference}). Instale as versões do package-lock.json com "npm ci" e reinicie.',
+      'account.linked-already':
+        'A conta do WhatsApp "{account}" já está vinculada; encerre a sessão dela primeiro.',
 
       'passkey.unknown-form': 'O WhatsApp pede uma chave de acesso de uma forma que o wa2ai não conhece.',
       'passkey.refused': 'O WhatsApp recusou a chave de acesso ou não respondeu.',
@@ -1469,6 +1530,11 @@ export const pt: Language = {
       'passkey.not-continued': 'O celular não continuou em 2 minutos.',
       'passkey.not-compared': 'Os códigos não foram comparados em 2 minutos.',
       'passkey.not-linked': 'O WhatsApp não vinculou a conta em 2 minutos.',
+      'passkey.not-asked':
+        'O WhatsApp não espera este passo da vinculação de "{account}". Veja o estado dela, ou inicie a vinculação de novo.',
+      'passkey.wrong-answer': 'Esta não é a resposta do script. Copie a resposta inteira e cole-a de novo.',
+      'passkey.wrong-origin': 'O script foi executado em {origin}. Execute-o em {expected}.',
+      'passkey.earlier-request': 'Esta resposta é de um pedido anterior. Copie o script de novo e execute-o.',
 
       'proxy.refuses-login': 'O proxy desta conta recusa o usuário ou a senha.',
       'proxy.asks-login': 'O proxy desta conta pede usuário e senha.',
@@ -1485,6 +1551,424 @@ export const pt: Language = {
       'client.current': 'A versão atual em {at} é {version}.',
       'client.old':
         'A versão {version} do cliente tem {days} dias, e o WhatsApp recusou as anteriores depois de {refusedDays} dias: atualize o wa2ai, ou defina WA2AI_WHATSAPP_VERSION=auto e permita HTTPS para web.whatsapp.com.',
+
+      'fetch.too-large': 'a resposta tem mais de {bytes} bytes',
+      'fetch.aborted': 'não houve resposta a tempo',
+      'fetch.bad-port': 'o padrão fetch proíbe a porta {port}; faça o agente escutar em outra',
+      'fetch.no-tls': 'ele não fala TLS nessa porta; talvez o endereço deva começar com http://',
+      'fetch.self-signed': 'o certificado dele é autoassinado',
+      'fetch.untrusted-authority': 'o certificado dele é de uma autoridade que não é confiável aqui',
+      'fetch.unknown-authority': 'o certificado dele é de uma autoridade que não é conhecida aqui',
+      'fetch.certificate-expired': 'o certificado dele expirou',
+      'fetch.certificate-not-yet-valid': 'o certificado dele ainda não é válido',
+      'fetch.other-host': 'o certificado dele é para outro nome de host',
+      'fetch.stream-cut': 'o fluxo terminou antes da resposta',
+      'fetch.stream-without-end': 'o fluxo terminou antes do último evento',
+      'fetch.unknown': 'desconhecido',
+      'fetch.redirect': ' (redirecionamentos não são seguidos; ele aponta para {location})',
+      'fetch.details': '{text}{hint}',
+
+      'egress.metadata':
+        '{address} é um endereço de metadados da nuvem ou de enlace local, que WA2AI_EGRESS={policy} recusa',
+      'egress.not-public':
+        '{address} não é um endereço público, e WA2AI_EGRESS=public recusa todos os outros',
+      'egress.own': '{address} porta {port}, onde o próprio wa2ai escuta: o wa2ai não chama a própria API',
+      'egress.leads-to': '{host} leva a {why}',
+      'egress.resolves-to': '{host} resolve para {why}',
+
+      'agent-name.npc': 'agente NPC',
+      'agent-name.a2a': 'agente A2A',
+      'agent-name.abi': 'agente ABI',
+      'agent-name.webhook': 'webhook',
+      'agent-name.hosted': 'agente hospedado',
+      'agent-name.shell': 'ambiente de shell',
+      'agent-name.model-server': 'servidor de modelos em {server}',
+      'agent-name.adk': 'servidor ADK',
+
+      'webhook-agent.silent':
+        'O webhook não respondeu em {ms} ms. Faça-o responder 202 imediatamente e responder depois com o token, ou aumente config.webhook.timeoutMs.',
+      'webhook-agent.check-secret': '{error} Verifique config.webhook.headers e config.webhook.secret.',
+      'webhook-agent.status': 'O webhook respondeu com o status {status}{details}.',
+
+      'media.no-file': 'A mensagem tem um arquivo que não pode ser carregado.',
+      'media.no-reference': 'A mensagem armazenada não tem referência ao arquivo.',
+      'media.playground-gone': 'O arquivo foi excluído com o chat da área de testes.',
+      'media.too-large': 'O arquivo da mensagem tem mais de {max} bytes.',
+      'media.store-unknown': 'O arquivo está em um armazenamento para o qual este nó não tem configurações.',
+      'media.named-store-unknown':
+        'O arquivo está no armazenamento "{store}", para o qual este nó não tem configurações (WA2AI_MEDIA_STORE).',
+      'media.folder-full': '{folder} atingiu o limite.',
+      'media.not-in-store': 'O arquivo não está mais no armazenamento.',
+      'media.bad-location': 'A linha de um arquivo não nomeia nenhum arquivo do armazenamento.',
+      'media.not-written': 'Um arquivo armazenado não pode ser escrito ({code}).',
+      'media.not-read': 'Um arquivo armazenado não pode ser lido ({code}).',
+      'media.changed': 'O arquivo armazenado {location} foi alterado ou está danificado.',
+      'media.s3-unusable': 'O servidor S3 não pode ser usado ({why}).',
+      'media.not-in-bucket': 'O arquivo não está mais no bucket S3.',
+      'media.s3-status':
+        'O servidor S3 respondeu com o status {status}. Verifique WA2AI_MEDIA_S3_ENDPOINT, o bucket e as chaves.',
+      'media.unknown-way': 'A mensagem não diz como obter o arquivo.',
+      'media.late': 'O arquivo da mensagem não chegou em {ms} ms dos servidores do WhatsApp.',
+      'media.not-downloaded': 'O arquivo da mensagem não pôde ser baixado dos servidores do WhatsApp.',
+      'media.servers-status': 'Os servidores do WhatsApp responderam {status} para o arquivo da mensagem.',
+      'media.wrong-hash': 'O arquivo da mensagem não tem o hash que a mensagem indica.',
+      'media.not-encrypted': 'O arquivo da mensagem não é um arquivo criptografado.',
+      'media.wrong-mac': 'O arquivo da mensagem tem um MAC errado.',
+      'media.not-decrypted': 'O arquivo da mensagem não pode ser descriptografado.',
+      'media.wrong-plain-hash':
+        'O arquivo da mensagem, depois de descriptografado, não tem o hash que a mensagem indica.',
+      'media.unknown-message': 'O arquivo não pode ser pedido ao telefone: o id da mensagem não é conhecido.',
+      'media.phone-silent':
+        'Foi pedido ao telefone que enviasse de novo o arquivo da mensagem, e ele não respondeu.',
+      'media.phone-without-file': 'O telefone não tem mais o arquivo da mensagem.',
+      'media.phone-failed': 'O telefone não conseguiu enviar de novo o arquivo da mensagem.',
+      'media.not-requested': 'O arquivo da mensagem não pôde ser pedido ao telefone.',
+      'media.not-removed': 'Um arquivo armazenado não pode ser removido ({code}).',
+      'media.not-listed': 'Um arquivo armazenado não pode ser listado ({code}).',
+
+      'send.not-connected': 'A conta do WhatsApp "{account}" não está conectada; nada foi enviado.',
+      'send.not-on-whatsapp':
+        'O WhatsApp não tem nenhuma conta com este número, e nada foi enviado: mensagens para números assim fazem o WhatsApp bloquear contas. Verifique o número, com o código do país. O WhatsApp é consultado de novo após 24 horas.',
+      'send.no-file': 'O arquivo da mensagem não está armazenado.',
+      'send.attempts': '{error} Houve {count} tentativas.',
+      'send.process-ended':
+        'O processo do wa2ai terminou pelo menos três vezes enquanto enviava esta resposta: parou de responder, ficou sem memória ou falhou. O WhatsApp pode tê-la; um reenvio usa o mesmo id, para que ela apareça uma só vez.',
+      'send.never-acknowledged': 'O WhatsApp aceitou {count} vezes e nunca confirmou.',
+      'send.not-acknowledged': 'O WhatsApp não confirmou a tempo.',
+      'send.limited': 'O WhatsApp limita esta conta.',
+      'send.refused': 'O WhatsApp recusou com o erro {code}.',
+      'send.refused-token': '{error} É enviado de novo com o token de privacidade do chat.',
+      'send.contact-refused':
+        'O WhatsApp recusou a primeira mensagem a esta pessoa (463). A conta não está limitada; as outras mensagens são enviadas. Deixe a pessoa escrever primeiro, ou escreva a ela uma vez pelo telefone.',
+      'send.message-without-file': 'A mensagem não tem arquivo.',
+      'send.message-without-text': 'A mensagem não tem texto.',
+      'send.file-not-uploaded': 'O arquivo da mensagem não foi enviado ao servidor.',
+      'send.bad-address': 'O endereço da mensagem não é nem uma pessoa nem um grupo.',
+      'send.upload-late': 'O arquivo não foi enviado ao servidor em {ms} ms.',
+      'send.upload-failed': 'O arquivo não pôde ser enviado aos servidores do WhatsApp.',
+      'send.late': 'O envio não terminou em 3 minutos; a mensagem pode ter sido enviada.',
+      'send.connection-ended': 'A conexão terminou enquanto uma mensagem era enviada.',
+      'send.refused-for-chat': 'O WhatsApp recusou a mensagem para este chat ({code}).',
+      'send.failed-after-begin': 'O envio falhou depois de começar; a mensagem pode ter sido enviada.',
+      'send.look-up-refused': 'O WhatsApp se recusou a dizer se um número tem uma conta.',
+      'send.look-up-silent': 'O WhatsApp não disse se um número tem uma conta.',
+      'send.playground-not-stored': 'A área de testes não conseguiu armazenar a mensagem.',
+      'send.playground-file-not-stored': 'A área de testes não conseguiu armazenar o arquivo.',
+      'send.acknowledged-late': '{error} O WhatsApp confirmou mais tarde.',
+      'send.again': 'O WhatsApp não confirmou em {ms} ms; é enviado de novo com o mesmo id.',
+
+      'delivery.secret-unreadable': 'O segredo do webhook não pode ser descriptografado: defina outro.',
+      'delivery.status': 'O receptor respondeu com o status {status}.',
+      'delivery.redirect':
+        'O receptor respondeu com o status {status}. Redirecionamentos não são seguidos: defina o novo endereço.',
+      'delivery.silent': 'O receptor não respondeu em {seconds} segundos.',
+      'delivery.not-called': 'O receptor não foi chamado: {why}.',
+      'delivery.not-connected': 'Não é possível conectar ao receptor: {why}.',
+      'delivery.connection-ended': 'O receptor encerrou a conexão antes da resposta: {why}.',
+      'delivery.gone': 'O receptor respondeu com o status 410: não quer mais eventos.',
+      'delivery.three-days': 'Durante três dias nenhum evento pôde ser entregue. {error}',
+      'delivery.process-ended':
+        'O wa2ai terminou ou travou durante as tentativas, das quais no máximo {max} são feitas.',
+
+      'storage.lease-lost': 'Este nó não executa mais a conta do WhatsApp "{account}"; nada foi armazenado.',
+      'storage.unavailable': 'O banco de dados não responde. Nada foi armazenado; tente de novo.',
+      'storage.rejected': 'O banco de dados recusou um valor. Nada foi armazenado.',
+      'storage.damaged': 'O banco de dados não consegue ler um valor armazenado.',
+      'storage.full': 'O disco do banco de dados está cheio. Libere espaço nele.',
+      'storage.read-only':
+        'O banco de dados é somente leitura. Permita a escrita, ou indique o servidor primário em DATABASE_URL.',
+      'storage.rights':
+        'Falta um privilégio ao usuário do banco de dados. Conceda a ele SELECT, INSERT, UPDATE e DELETE em todas as tabelas do wa2ai.',
+      'storage.schema':
+        'As tabelas do banco de dados não são as desta versão do wa2ai. Restaure-as, ou inicie a versão que as criou.',
+      'storage.postgres-said': '{error} O PostgreSQL disse {details}.',
+      'storage.other-key':
+        'O banco de dados tem valores criptografados com a chave {key}, que este nó não tem. Adicione essa chave ao arquivo de WA2AI_DATA_KEY_FILE e reinicie este nó.',
+      'storage.newer':
+        'Um wa2ai mais novo migrou o banco de dados ("{migration}"), que esta versão não conhece: atualize este nó.',
+      'storage.no-chain-ends': 'Faltam as pontas do log de auditoria: alguém removeu a linha de audit_chain.',
+      'storage.no-select':
+        'Falta ao usuário do banco de dados o privilégio SELECT em "_prisma_migrations". GRANT SELECT ON _prisma_migrations TO esse usuário.',
+
+      'node.too-large': 'Isto é grande demais para ser enviado de um nó a outro.',
+      'node.agent-silent':
+        'O nó "{node}", que executa o agente hospedado {agent}, não respondeu. Tente de novo.',
+      'node.fault': 'O outro nó falhou; o log dele tem a causa.',
+
+      'file.empty': 'O arquivo está vazio.',
+      'file.ogg-damaged': 'O arquivo OGG está danificado.',
+      'file.too-large': 'O arquivo tem mais de {megabytes} MB.',
+      'file.not-of-kind': 'O arquivo {why}.',
+      'file.not-of-kind-but': 'O arquivo {why} (é {type}).',
+      'file.not-picture': 'não é uma imagem JPEG ou PNG. Envie outro formato como documento',
+      'file.not-video': 'não é um vídeo MP4 ou 3GP. Envie outro formato como documento',
+      'file.not-audio':
+        'não é um arquivo MP3, M4A, AAC, AMR ou OGG (Opus). Envie outro formato como documento',
+      'file.not-voice': 'não é um som Opus em um arquivo OGG',
+      'file.not-sticker': 'não é uma imagem WebP',
+      'file.not-sound': 'O arquivo não é um som em um formato conhecido, como MP3, M4A, WAV ou OGG.',
+      'file.no-ffmpeg':
+        'A mensagem de voz não é Opus em OGG, e o ffmpeg, que a converte, {why}. Instale o ffmpeg na máquina do wa2ai ou defina WA2AI_FFMPEG, ou envie Opus em OGG.',
+      'file.ffmpeg-missing': 'não está instalado',
+      'file.ffmpeg-cannot-start': 'não pode ser iniciado ({code})',
+      'file.too-long-to-convert': 'A mensagem de voz demorou demais para ser convertida.',
+      'file.voice-too-large': 'A mensagem de voz tem mais de 10 MB.',
+      'file.not-converted': 'O ffmpeg não consegue converter o arquivo em uma mensagem de voz.',
+
+      'web-file.not-loaded': 'O arquivo não foi carregado: {host} {why}.',
+      'web-file.web-page': 'enviou uma página web',
+      'web-file.not-a-host': 'não é um host das configurações',
+      'web-file.redirects-elsewhere': 'redireciona para um endereço que não é da web',
+      'web-file.too-many-redirects': 'exige mais de {max} redirecionamentos',
+      'web-file.refused':
+        'não está em um endereço público, ou WA2AI_EGRESS proíbe o endereço; WA2AI_EGRESS=any permite todos',
+      'web-file.not-connected': 'não pode ser alcançado',
+      'web-file.no-answer': 'não responde',
+      'web-file.broken': 'encerrou a conexão',
+      'web-file.too-large': 'tem um arquivo com mais de {megabytes} MB',
+      'web-file.aborted': 'não enviou o arquivo em {seconds} segundos',
+      'web-file.status': 'respondeu com o status {status}',
+
+      'scenario.other-route':
+        'A área de testes tem um chat com {phone} que usa outra rota. Exclua esse chat, ou use um nome em vez do número.',
+      'scenario.waits': 'Nenhum nó executa a área de testes: a mensagem espera.',
+      'scenario.no-route': 'Não há nenhuma rota com o id ou o nome {route}.',
+      'scenario.nothing-written': '{person} não escreveu nada neste chat.',
+      'scenario.file-not-loaded': 'O arquivo {path} não foi carregado.',
+      'scenario.said': 'Disse {text}.',
+      'scenario.silent': 'Nada foi dito em {ms} ms.',
+      'scenario.said-instead': 'Em vez disso disse: {text}.',
+      'scenario.nothing-to-quote': 'A conta não disse nada para citar.',
+      'scenario.no-message': 'Nenhuma mensagem tem {text}.',
+      'scenario.nothing-to-react-to': 'A conta não disse nada para reagir.',
+
+      'task.lost':
+        'A tarefa {task} do agente não é mais acompanhada: {why}. Veja o agente; um reenvio abre uma nova tarefa.',
+      'task.agent-silent': 'O agente não respondeu em {seconds} segundos.',
+
+      'audio.no-text': 'O servidor de transcrição respondeu sem um texto.',
+      'audio.refused': 'A regra de saída recusa o endereço do {server}.',
+      'audio.too-much': 'O {server} respondeu demais.',
+      'audio.silent': 'O {server} não respondeu.',
+      'audio.status': 'O {server} respondeu com o status {status}.',
+      'audio.check-setting': 'O {server} respondeu com o status {status}. Verifique {setting}.',
+      'audio.transcription-server': 'servidor de transcrição',
+      'audio.speech-server': 'servidor de voz',
+
+      'adk.failed': 'Não foi possível enviar a mensagem ao agente ADK: {why}',
+      'adk.timeout': 'O agente não respondeu em {ms} ms',
+      'adk.status': 'O agente ADK respondeu com o status {status}: {details}',
+      'adk.apps': ' (aplicativos deste servidor: {apps})',
+      'adk.reported': 'o agente informou {code}{details}',
+      'adk.login-not-encoded':
+        'o usuário ou a senha na URL base do agente não estão codificados corretamente com %',
+      'adk.not-url': 'a URL base do agente não é um endereço http:// ou https://',
+      'adk.header-not-valid': 'o cabeçalho "{name}" da rota não é um cabeçalho HTTP válido',
+      'adk.not-array': 'a resposta não é uma lista de eventos, mas {kind}',
+      'adk.empty': 'a resposta está vazia',
+      'adk.not-json': 'a resposta não é JSON',
+      'adk.not-adk': '{place} não é o que o ADK envia: {why}',
+
+      'openai.silent': '{error} Aumente config.openai.timeoutMs para um modelo lento.',
+      'openai.answered-error': 'O servidor de modelos em {server} respondeu com um erro{details}.',
+      'openai.answered-status': 'O servidor de modelos em {server} respondeu com o status {status}{details}.',
+      'openai.key-refused':
+        'O servidor de modelos em {server} recusou a chave de API (401){details}. Defina config.openai.apiKey.',
+      'openai.access-denied':
+        'O servidor de modelos em {server} negou o acesso (403){details}. Verifique config.openai.apiKey e o que ela pode usar.',
+      'openai.no-credit': '{error} A conta de config.openai.apiKey não tem mais crédito.',
+      'openai.no-model':
+        'O servidor de modelos em {server} não tem o modelo "{model}" ({status}){details}. Corrija config.openai.model.',
+      'openai.check-address':
+        '{error} Verifique o endereço da rota: deve ser a URL base de uma API compatível com OpenAI.',
+      'openai.long-context':
+        '{error} Reduza config.openai.historyTurns, ou use um modelo com um contexto maior.',
+      'openai.bad-answer': 'A resposta do servidor de modelos em {server} {problem}.',
+      'openai.unusable-field': 'não tem um "{path}" utilizável',
+      'openai.not-object': 'não é o objeto JSON desta API',
+      'openai.empty': 'está vazia',
+      'openai.web-page': 'é uma página web; verifique o endereço do servidor',
+      'openai.stream': 'é um fluxo, embora não tenha sido pedido',
+      'openai.not-json': 'não é JSON',
+      'openai.address-not-url': 'O endereço do servidor de modelos não é uma URL.',
+      'openai.content-filter': 'O filtro de conteúdo do servidor removeu a resposta do modelo.',
+      'openai.only-reasoning':
+        'O modelo escreveu só raciocínio e nenhuma resposta. Faça-o raciocinar menos, ou use um servidor que separe o raciocínio da resposta.',
+      'openai.nothing':
+        'O modelo não escreveu nada: nem texto, nem chamada de ferramenta, nem recusa. Veja o log do servidor de modelos e as instruções da rota.',
+      'openai.wants-tool':
+        'O modelo quer usar uma ferramenta ({tools}) e não escreveu texto. O wa2ai não oferece ferramentas: use um serviço que as execute ele mesmo.',
+      'openai.out-of-tokens':
+        'O modelo usou todos os tokens antes de escrever uma resposta. Aumente config.openai.maxTokens, ou faça-o raciocinar menos.',
+
+      'governor.quiet-hours': 'A pessoa não escreveu nas últimas 24 horas, e é o horário de silêncio.',
+      'governor.first-contacts':
+        'É um primeiro contato, e a conta pode enviar agora {perHour} em uma hora e {perDay} em 24 horas.',
+      'governor.asks-slowly':
+        'É um primeiro contato, e o WhatsApp é consultado sobre no máximo 10 números novos por minuto.',
+      'governor.number-unknown': 'É um primeiro contato, e o WhatsApp não disse se o número tem uma conta.',
+
+      'hosted.being-deleted': 'O agente hospedado {agent} está sendo excluído.',
+      'hosted.moves': 'O agente hospedado {agent} está prestes a sair do nó "{node}".',
+      'hosted.node-full':
+        'Neste nó trabalham {count} agentes hospedados, o limite de WA2AI_AGENTS_MAX_RUNNING.',
+      'hosted.runs-elsewhere': 'O agente hospedado {agent} é executado no nó "{node}".',
+      'hosted.data-elsewhere':
+        'Os dados do agente hospedado {agent} estão no nó "{node}", que não está em execução. Inicie esse nó, compartilhe WA2AI_DATA_DIR entre os nós ou exclua o agente.',
+      'hosted.wa2ai-stopped': 'O wa2ai parou antes que o agente respondesse. Envie a mensagem de novo.',
+      'hosted.message-fault': 'A mensagem falhou por um erro interno do wa2ai ({name}); o log tem a causa.',
+      'hosted.ended': 'O agente hospedado {agent} terminou.',
+      'hosted.ended-with-code': 'O agente hospedado {agent} terminou com o código de saída {code}.',
+      'hosted.silent': 'O agente hospedado {agent} não respondeu por HTTP em {ms} ms na porta {port}.',
+      'hosted.disk-full':
+        'O disco de WA2AI_DATA_DIR tem menos de 256 MB livres: nenhum agente hospedado é executado até que tenha mais.',
+      'hosted.data-unreadable':
+        'Os dados do agente hospedado {agent} não podem ser medidos: {path} não pode ser lido. Exclua-o.',
+      'hosted.data-too-large':
+        'Os dados do agente hospedado {agent} ocupam mais de {megabytes} MB (WA2AI_AGENT_DISK_MB). Exclua arquivos dele.',
+      'hosted.host-failed': 'O hospedeiro de agentes falhou: {why}',
+      'hosted.crash-loop':
+        'O agente foi iniciado {count} vezes em {minutes} minutos e terminou todas as vezes. Leia o log dele e inicie-o de novo.',
+      'hosted.tasks-not-followed': 'As tarefas deste agente hospedado não podem ser acompanhadas.',
+      'hosted.not-in-program': 'Este programa não executa agentes hospedados; o serviço executa.',
+      'hosted.no-profile': 'Não há nenhum tipo de agente para o perfil "{profile}".',
+      'hosted.several-apps':
+        'Defina hosted.options.appName: o servidor ADK não tem exatamente um aplicativo.',
+      'hosted.no-history': 'O agente hospedado respondeu sem uma lista das mensagens.',
+      'hosted.image-missing':
+        'A imagem {image} não está nesta máquina. Carregue-a, ou defina pull como "missing" para que o wa2ai a baixe.',
+      'hosted.image-not-pulled': 'A imagem {image} não pôde ser baixada: {why}.',
+      'hosted.pull-stalled': 'nada aconteceu durante {ms} ms',
+      'hosted.image-of-agent-not-pulled': 'A imagem de {agent} não foi baixada.',
+      'hosted.name-taken': 'Já existe um contêiner com o nome {name}.',
+      'hosted.no-firewall':
+        'O firewall do contêiner não pôde ser carregado: {why}. Instale nftables ou iptables na máquina do motor, ou defina WA2AI_AGENTS_NETWORKS=any.',
+      'hosted.path-with-colon': 'A pasta {path} não pode ser montada: o caminho tem dois-pontos.',
+      'hosted.engine-elsewhere':
+        'O motor de contêineres {engine} não pode ser usado: o wa2ai inicia contêineres só nesta máquina, então o endereço deve ser unix:// e um caminho. Defina WA2AI_CONTAINER_ENGINE.',
+      'hosted.no-engine':
+        'Não há nenhum motor de contêineres: nenhum destes existe: {paths}. Inicie o Docker ou o podman, defina WA2AI_CONTAINER_ENGINE ou use o ambiente "process".',
+      'hosted.engine-unavailable':
+        'O motor de contêineres em {address} não respondeu ({what}): {why}. Verifique se está em execução e se o wa2ai pode usar o socket dele.',
+      'hosted.engine-refused': 'O motor de contêineres recusou ({what}): {why} (status {status}).',
+      'hosted.container-gone': 'O contêiner do agente hospedado {agent} não existe mais.',
+      'hosted.process-not-prepared': 'O processo do agente hospedado {agent} não está preparado.',
+      'hosted.log-ends-with': '{error} O log dele termina com: {lines}',
+      'hosted.log-empty': '{error} O log dele está vazio.',
+      'hosted.file-too-large': '{path} tem mais de 64 MB. Copie-o da pasta de dados.',
+      'hosted.writes-while-deleted':
+        'O agente hospedado {agent} escreve em {path} enquanto é excluído. Pare o agente primeiro.',
+      'hosted.bad-id': 'O id do agente hospedado não é válido.',
+      'hosted.data-not-stored':
+        'Os dados dos agentes hospedados não podem ser armazenados em {path}: {why}. Verifique WA2AI_DATA_DIR.',
+      'hosted.data-not-mounted':
+        'O motor de contêineres não vê {path}. Se o wa2ai é executado em um contêiner, defina WA2AI_AGENTS_HOST_DIR com o caminho que a pasta de dados tem na máquina do motor.',
+      'hosted.bad-image': 'A imagem do agente hospedado não é o nome de uma imagem.',
+      'hosted.no-image': 'As configurações do agente hospedado não indicam nenhuma imagem.',
+      'hosted.no-command':
+        'O agente hospedado {agent} tem o ambiente "process" e nenhum comando. Defina hosted.command, ou use o ambiente "docker".',
+      'hosted.program-not-started':
+        'O programa do agente hospedado {agent} não pode ser iniciado: {why}. Verifique hosted.command.',
+      'hosted.folder-out-of-reach':
+        'O agente hospedado {agent} é executado como um usuário sem direitos, porque o wa2ai é root, e este usuário não pode entrar em {path}. Permita a entrada de outros (chmod o+x), mova WA2AI_DATA_DIR, ou execute o wa2ai com outro usuário que não seja root.',
+      'hosted.port-taken':
+        'A porta {port} do agente hospedado {agent} está em uso. Remova hosted.port para que cada agente receba uma livre, ou use o ambiente "docker".',
+      'hosted.processes-off':
+        'Neste nó os agentes não são executados como processos: os programas deles podem fazer o que o wa2ai pode fazer. Defina hosted.runtime como "docker", ou permita-os com WA2AI_PROCESS_AGENTS=on.',
+      'hosted.profile-without-history':
+        'Os agentes do perfil "{profile}" não têm um histórico que o wa2ai possa ler.',
+
+      'a2a.no-end': 'O agente A2A não mostra o fim da tarefa {task}.',
+      'a2a.no-card-in-time': 'O agente A2A não enviou o cartão em {ms} ms.',
+      'a2a.no-card': 'O agente A2A não envia o cartão: {why}.',
+      'a2a.task-not-ended': 'A tarefa {task} não terminou em {ms} ms.',
+      'a2a.no-interface':
+        'O cartão do agente A2A não tem nenhuma interface para a versão {version} e o transporte {transport}. Tem: {has}.',
+      'a2a.without-card':
+        'O agente A2A não tem cartão de agente. Defina config.a2a.cardUrl, ou indique a versão e o transporte de um agente sem cartão.',
+      'a2a.task-failed': 'A tarefa {task} do agente A2A falhou{details}.',
+      'a2a.task-rejected': 'O agente A2A rejeitou a tarefa {task}{details}.',
+      'a2a.task-needs-login':
+        'A tarefa {task} do agente A2A precisa de um login que o wa2ai não pode fornecer{details}.',
+      'a2a.file-too-large':
+        'O agente A2A respondeu com um arquivo de {bytes} bytes; no máximo {max} podem ser enviados.',
+      'a2a.empty-stream': 'O agente A2A respondeu com um fluxo vazio.',
+      'a2a.connection-lost': 'A conexão com o agente A2A foi perdida: {why}',
+      'a2a.answered-error': 'O agente A2A respondeu com um erro: {why}',
+      'a2a.not-a2a': 'O agente A2A respondeu com algo que não é A2A: {why}',
+
+      'card.bad-address': 'O cartão do agente indica um endereço que não é uma URL http:// ou https://.',
+
+      'abi.call-too-large': 'A chamada ABI tem mais de 10 MB.',
+      'abi.no-envelope': 'O agente ABI não respondeu com o envelope JSON (steps, result).',
+      'abi.no-hex-result':
+        'O envelope JSON do agente ABI não contém um resultado hexadecimal (steps: {names}){details}.',
+      'abi.bad-address': 'O endereço do agente ABI não é um endereço http:// ou https://.',
+      'abi.manifest-late': 'O manifesto do agente ABI não chegou a tempo.',
+      'abi.manifest-not-fetched': 'O manifesto do agente ABI não pode ser obtido: {why}.',
+      'abi.manifest-status': 'O manifesto do agente ABI não pode ser obtido: status {status}{hint}.',
+      'abi.manifest-too-large': 'O manifesto do agente ABI tem mais de 1 MB.',
+      'abi.manifest-without-abi':
+        'O manifesto do agente ABI não contém uma ABI: uma lista, ou um objeto com uma em "abi".',
+      'abi.manifest-not-json': 'O manifesto do agente ABI não é JSON.',
+      'abi.empty-file': 'O agente ABI respondeu {kind} com 0 bytes.',
+      'abi.file-too-large':
+        'O agente ABI respondeu {kind} com {bytes} bytes; no máximo {max} podem ser enviados.',
+      'abi.bad-type': 'O agente ABI respondeu {kind} com um tipo que {why}.',
+      'abi.an-image': 'uma imagem',
+      'abi.an-audio-file': 'áudio',
+      'abi.a-document': 'um documento',
+      'abi.nothing': 'O agente ABI não respondeu nada; {name} responde ({types}).',
+      'abi.not-decoded': 'A resposta de {bytes} bytes do agente ABI a {name} não é ({types}): {why}.',
+      'abi.answer-too-large': 'A resposta do agente ABI é grande demais: {why}.',
+      'abi.connection-ended': 'A conexão com o agente ABI terminou antes da resposta: {why}.',
+      'abi.manifest-unusable': 'O manifesto do agente ABI não pode ser usado: {why}.',
+      'abi.route-unusable': 'A ABI da rota não pode ser usada: {why}.',
+
+      'npc.no-card': 'O agente NPC não envia o cartão: {why}.',
+      'npc.no-end': 'O agente NPC não mostra o fim da tarefa {task}.',
+      'npc.no-task-id': 'O agente NPC abriu uma tarefa sem id.',
+      'npc.uncertain':
+        'Uma tentativa anterior pode ter aberto uma tarefa do tipo {type}, e task.list do agente não mostra qual é. Nenhuma tarefa foi aberta. Verifique o agente e reenvie a mensagem.',
+      'npc.task-failed': 'A tarefa {task} do agente NPC falhou{details}.',
+      'npc.no-tasks': 'O agente NPC respondeu a task.list sem tarefas.',
+      'npc.no-task': 'O agente NPC respondeu a task.status sem uma tarefa.',
+      'npc.says-nothing': 'O agente não diz nada.',
+      'npc.not-json-rpc': 'O agente NPC respondeu a {method} com algo que não é JSON-RPC 2.0.',
+      'npc.silent': 'O agente NPC não respondeu a {method} em {ms} ms.',
+      'npc.no-events': 'O agente NPC não enviou eventos.',
+      'npc.error': 'O agente NPC respondeu com o erro {code}{details}.',
+      'npc.error-without-code': 'O agente NPC respondeu com um erro sem código{details}.',
+      'npc.check-key': '{error} Verifique config.npc.apiKey da rota, e se o cartão indica outro host.',
+
+      'shell.restarted':
+        'O shell foi iniciado de novo enquanto o comando era executado; o resultado não é conhecido.',
+      'shell.no-containers': 'Este programa não executa contêineres; o serviço executa.',
+      'shell.zero-byte': 'O caminho do arquivo contém um byte zero.',
+      'shell.busy': 'A sessão está ocupada.',
+      'shell.file-not-read': 'O arquivo não pode ser lido.',
+      'shell.file-too-large': 'O arquivo é grande demais.',
+      'shell.unknown-request': 'O ambiente de shell não conhece o pedido.',
+      'shell.not-json': 'O ambiente de shell respondeu a {path} com algo que não é JSON.',
+      'shell.reported': 'O ambiente de shell informou {name}.',
+      'shell.not-valid': 'A resposta do ambiente de shell não tem um "{path}" válido.',
+      'shell.uncertain':
+        'O wa2ai parou enquanto o comando era enviado, e o ambiente de shell não o conhece: ele pode ter sido executado. Veja o shell e envie o comando de novo.',
+
+      'probe.unreachable': 'Não é possível alcançar o {agent}: {why}. Inicie-o, ou corrija o endereço.',
+      'probe.access-denied': 'O {agent} respondeu com o status {status}. Verifique os cabeçalhos da rota.',
+      'probe.agent-at': '{agent} em {address}',
+      'probe.no-agent':
+        'O servidor ADK em {server} não tem nenhum agente "{name}". Os agentes dele: {names}.',
+      'probe.no-model':
+        'O servidor de modelos em {server} não lista o modelo "{name}". Os modelos dele: {names}.',
+      'probe.no-capability': 'O cartão do agente NPC não tem a capacidade "{name}". Tem: {names}.',
+      'probe.not-fitting': 'As configurações não combinam com o manifesto: {why}.',
+      'probe.kind-without-card': 'Agentes deste tipo não têm cartão.',
+      'probe.no-card': 'O agente não envia nenhum cartão.',
+
+      'pause.owner-wrote': 'O proprietário escreveu no chat.',
+      'pause.loop': 'Dois programas responderam um ao outro.',
 
       'field.network-none-of-process': 'não pode ser "none" com o runtime "process", que não isola nada',
       'field.not-by-edit': 'não pode ser alterado por uma edição',
@@ -1655,6 +2139,16 @@ export const pt: Language = {
       'field.needs-text': 'precisa de um texto, e não tem arquivo',
       'field.needs-route-id': 'precisa também de routeId',
       'field.needs-in-text': 'precisa de {what} no texto',
+      'field.of-request': '{field} {mistake}.',
+      'field.whole-number': 'deve ser um número inteiro de {min} a {max}',
+      'field.name': 'deve ter de 1 a 64 letras, dígitos, pontos, hifens ou sublinhados',
+      'field.phone': 'deve ser um número de telefone com o código do país, de 7 a 15 dígitos',
+      'field.one-agent-kind': 'deve conter exatamente um tipo de agente: {names}',
+      'field.media-type': 'deve ser um tipo de arquivo como image/png',
+      'field.code-only': 'pertence só ao método code',
+      'field.pattern': 'deve ser um padrão de JavaScript (uma expressão regular)',
+      'field.below-backoff': 'não deve ser menor que backoffMs',
+      'field.too-many-bits': 'tem, para todos os itens, mais de 256 bits',
 
       'wait.second': '{count} segundo',
       'wait.seconds': '{count} segundos',

@@ -52,20 +52,17 @@ export interface ProblemBody {
 }
 
 /**
- * The message and the details of a problem in the language of the console: its sentence, else what is wrong with each field,
- * else what its code means with the English sentence as a detail.
+ * The message and the details of a problem in the language of the console: its sentence, else what its code means with the
+ * English sentence as a detail.
  */
 export function problemInWords({ code, error, phrase, details = [] }: ProblemBody): {
   message: string;
   details: ReadonlyArray<{ field: string; message: string }>;
 } {
-  const { service, request } = textsNow();
+  const { service } = textsNow();
   if (!service) return { message: error, details };
   const translated = details.map((each) => ({ ...each, message: sentenceOf(each.phrase) ?? each.message }));
-  const isOfFields = details.length > 0 && error.endsWith(`${details.at(-1)?.message}.`);
-  const ofFields = () => translated.map((each) => `${each.field || request} ${each.message}.`).join(' ');
   const means = meaning(code);
-  const message =
-    sentenceOf(phrase) ?? (isOfFields ? ofFields() : means === undefined ? error : `${means} (${error})`);
+  const message = sentenceOf(phrase) ?? (means === undefined ? error : `${means} (${error})`);
   return { message, details: translated };
 }

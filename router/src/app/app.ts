@@ -124,7 +124,7 @@ function createClientVersions(
         );
       } catch (error) {
         if (!(error instanceof Wa2aiError)) throw error;
-        return { kind: 'fault', detail: error.message };
+        return { kind: 'fault', detail: error.said };
       }
     };
   const ways = async (accountIds?: ReadonlySet<string>) => {

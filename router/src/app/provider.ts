@@ -3,6 +3,7 @@ import type { FaultPlan, FaultPoint } from '../config/config-fields.ts';
 import type { AgentClient, AgentClients } from '../core/agent-client.ts';
 import { MediaError } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
+import { say } from '../core/phrases.ts';
 import { playgroundFileId } from '../core/playground/playground-account.ts';
 import type { ChatProvider, ProviderEvents } from '../core/ports/chat-provider.ts';
 import type { Fence } from '../core/ports/cluster.ts';
@@ -142,7 +143,7 @@ export async function loadFile(
     return whatsApp.downloadMedia(config, reference, { signal, ...(proxy && { proxy }) });
   }
   const file = await playground.file(id);
-  if (!file) throw new MediaError('MEDIA_GONE', 'The file was deleted with its chat of the playground.');
+  if (!file) throw new MediaError('MEDIA_GONE', say('media.playground-gone'));
   return file.bytes;
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PHRASES } from '../core/phrases.ts';
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i;
 
@@ -46,10 +47,7 @@ export const phoneNumber = z
       .replace(/^\+/, '')
       .replace(/[\s().-]/g, ''),
   )
-  .refine(
-    (digits) => /^[1-9]\d{6,14}$/.test(digits),
-    'must be a phone number with its country code, 7 to 15 digits',
-  );
+  .refine((digits) => /^[1-9]\d{6,14}$/.test(digits), PHRASES['field.phone']);
 
 /** The URL; undefined when the text is not one. */
 export function parsedUrl(value: string): URL | undefined {

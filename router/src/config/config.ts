@@ -49,7 +49,7 @@ export class ConfigError extends Wa2aiError {
   readonly sentences: readonly string[];
 
   constructor(sentences: readonly string[]) {
-    super('CONFIG', 'dead', sentences.join('\n'));
+    super('CONFIG', 'dead', { sentence: sentences.join('\n') });
     this.sentences = sentences;
   }
 }
@@ -59,7 +59,7 @@ const MIN_API_KEY_CHARS = 16;
 
 /** Name of an account or a node. */
 export const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-export const NAME_SENTENCE = 'must be 1 to 64 letters, digits, dots, dashes or underscores';
+export const NAME_SENTENCE = PHRASES['field.name'];
 
 /** Variables that most installations look at first. */
 const service = group('Service', {

@@ -1,4 +1,4 @@
-import type { Phrase, Said } from './phrases.ts';
+import { type Phrase, type Said, say } from './phrases.ts';
 
 /**
  * What to do after an error: `retry` retry later · `dead` no retry helps · `uncertain` it may have happened: never
@@ -19,15 +19,16 @@ export class Wa2aiError extends Error {
   #detail: Record<string, unknown> | undefined;
   readonly #phrase: Phrase | undefined;
 
-  constructor(code: ErrorCode, disposition: Disposition, said: string | Said, options?: { cause?: unknown }) {
-    super(typeof said === 'string' ? said : said.sentence, options);
-    this.#phrase = typeof said === 'string' ? undefined : said.phrase;
+  /** @param said with its phrase, unless only terminals and programs show it, or another system said it */
+  constructor(code: ErrorCode, disposition: Disposition, said: Said, options?: { cause?: unknown }) {
+    super(said.sentence, options);
+    this.#phrase = said.phrase;
     this.name = new.target.name;
     this.code = code;
     this.disposition = disposition;
   }
 
-  /** Its sentence, with a phrase when it was made with one. */
+  /** Its sentence, with the phrase that it was made with. */
   get said(): Said {
     return { sentence: this.message, ...(this.#phrase && { phrase: this.#phrase }) };
   }
@@ -46,7 +47,7 @@ export class Wa2aiError extends Error {
 /** Makes the base class of an error that has only its code, disposition and sentence. */
 export function errorOf(code: ErrorCode, disposition: Disposition) {
   return class extends Wa2aiError {
-    constructor(said: string | Said, options?: { cause?: unknown }) {
+    constructor(said: Said, options?: { cause?: unknown }) {
       super(code, disposition, said, options);
     }
   };
@@ -62,8 +63,8 @@ export class StorageUnavailableError extends Wa2aiError {
   /** The database works and answered with an error: the statement or its values may be the cause. */
   readonly isAnswer: boolean;
 
-  constructor(message: string, options?: { cause?: unknown; code?: ErrorCode; isAnswer?: boolean }) {
-    super(options?.code ?? 'STORAGE_UNAVAILABLE', 'retry', message, options);
+  constructor(said: Said, options?: { cause?: unknown; code?: ErrorCode; isAnswer?: boolean }) {
+    super(options?.code ?? 'STORAGE_UNAVAILABLE', 'retry', said, options);
     this.isAnswer = options?.isAnswer ?? false;
   }
 }
@@ -90,12 +91,12 @@ const TROUBLE_CODES: Record<StorageTrouble, ErrorCode> = {
   newer: 'STORAGE_NEWER',
 };
 
-/** The database cannot be used until an operator acts; the message says how. Nothing was stored. */
+/** The database cannot be used until an operator acts; the sentence says how. Nothing was stored. */
 export class StorageTroubleError extends StorageUnavailableError {
   readonly trouble: StorageTrouble;
 
-  constructor(trouble: StorageTrouble, message: string, options?: { cause?: unknown }) {
-    super(message, { ...options, code: TROUBLE_CODES[trouble] });
+  constructor(trouble: StorageTrouble, said: Said, options?: { cause?: unknown }) {
+    super(said, { ...options, code: TROUBLE_CODES[trouble] });
     this.trouble = trouble;
   }
 }
@@ -103,12 +104,7 @@ export class StorageTroubleError extends StorageUnavailableError {
 /** The WhatsApp connection is not open; nothing was sent. */
 export class NotConnectedError extends Wa2aiError {
   constructor(accountId: string, options?: { cause?: unknown }) {
-    super(
-      'NOT_CONNECTED',
-      'retry',
-      `WhatsApp account "${accountId}" is not connected; nothing was sent.`,
-      options,
-    );
+    super('NOT_CONNECTED', 'retry', say('send.not-connected', { account: accountId }), options);
   }
 }
 
@@ -121,7 +117,7 @@ export class ProxyFailedError extends Wa2aiError {
   readonly isRefusal: boolean;
 
   /** @param said without the address of the proxy */
-  constructor(said: string | Said, { isRefusal }: { isRefusal: boolean }) {
+  constructor(said: Said, { isRefusal }: { isRefusal: boolean }) {
     super('PROXY_FAILED', 'retry', said);
     this.isRefusal = isRefusal;
   }
@@ -130,17 +126,19 @@ export class ProxyFailedError extends Wa2aiError {
 /** This node has lost the lease of the account; nothing was stored or sent. */
 export class LeaseLostError extends StorageUnavailableError {
   constructor(accountId: string) {
-    super(`This node no longer runs WhatsApp account "${accountId}"; nothing was stored.`, {
-      code: 'LEASE_LOST',
-    });
+    super(say('storage.lease-lost', { account: accountId }), { code: 'LEASE_LOST' });
   }
 }
 
 /** No node that answers has the account connected; the command can be repeated. */
 export class AccountNotHeldError extends Wa2aiError {
   constructor(accountId: string, node?: string) {
-    const who = node === undefined ? 'No node runs' : `Node "${node}" did not answer for`;
-    super('ACCOUNT_NOT_HELD', 'retry', `${who} WhatsApp account "${accountId}" at this moment; try again.`);
+    const account = accountId;
+    const said =
+      node === undefined
+        ? say('account.not-run', { account })
+        : say('account.node-silent', { node, account });
+    super('ACCOUNT_NOT_HELD', 'retry', said);
   }
 }
 
@@ -150,12 +148,7 @@ export class AccountNotHeldError extends Wa2aiError {
  */
 export class CredentialsDamagedError extends Wa2aiError {
   constructor(options?: { cause?: unknown }) {
-    super(
-      'CREDENTIALS_DAMAGED',
-      'dead',
-      'The stored credentials of this account cannot be read. Restore the database from a backup and restart the account, or link it again.',
-      options,
-    );
+    super('CREDENTIALS_DAMAGED', 'dead', say('account.credentials-damaged'), options);
   }
 }
 
@@ -163,18 +156,14 @@ export class CredentialsDamagedError extends Wa2aiError {
 export class UnsupportedBaileysError extends Wa2aiError {
   /** @param difference part of a sentence: "the socket has no sendReceipt" */
   constructor(difference: string) {
-    super(
-      'BAILEYS_UNSUPPORTED',
-      'dead',
-      `The installed version of @whiskeysockets/baileys is not supported (${difference}). Install the versions of package-lock.json with "npm ci" and restart.`,
-    );
+    super('BAILEYS_UNSUPPORTED', 'dead', say('account.baileys-unsupported', { difference }));
   }
 }
 
 /** Pairing was requested while the account is linked; nothing was changed. */
 export class AlreadyLinkedError extends Wa2aiError {
   constructor(accountId: string) {
-    super('ALREADY_LINKED', 'dead', `WhatsApp account "${accountId}" is linked already; log it out first.`);
+    super('ALREADY_LINKED', 'dead', say('account.linked-already', { account: accountId }));
   }
 }
 
@@ -184,11 +173,7 @@ export class PasskeyAnswerError extends errorOf('PASSKEY_ANSWER', 'dead') {}
 /** WhatsApp does not wait for this step of linking with a passkey. */
 export class PasskeyNotAskedError extends Wa2aiError {
   constructor(accountId: string) {
-    super(
-      'PASSKEY_NOT_ASKED',
-      'dead',
-      `WhatsApp does not wait for this step of linking "${accountId}". Look at its state, or start pairing again.`,
-    );
+    super('PASSKEY_NOT_ASKED', 'dead', say('passkey.not-asked', { account: accountId }));
   }
 }
 
@@ -207,11 +192,7 @@ export class LookUpFailedError extends errorOf('LOOK_UP_FAILED', 'retry') {}
 /** WhatsApp has no account with this number; nothing was sent. */
 export class NotOnWhatsAppError extends Wa2aiError {
   constructor() {
-    super(
-      'NOT_ON_WHATSAPP',
-      'dead',
-      'WhatsApp has no account with this number, and nothing was sent: messages to such numbers make WhatsApp lock accounts. Check the number, with its country code. WhatsApp is asked again after 24 hours.',
-    );
+    super('NOT_ON_WHATSAPP', 'dead', say('send.not-on-whatsapp'));
   }
 }
 
@@ -234,9 +215,9 @@ export class MediaError extends Wa2aiError {
   /** A polite sentence for the chat, without any detail. */
   readonly forPerson: string;
 
-  constructor(code: keyof typeof MEDIA_FAILURES, message: string, options?: { cause?: unknown }) {
+  constructor(code: keyof typeof MEDIA_FAILURES, said: Said, options?: { cause?: unknown }) {
     const [disposition, forPerson] = MEDIA_FAILURES[code];
-    super(code, disposition, message, options);
+    super(code, disposition, said, options);
     this.forPerson = forPerson;
   }
 }
@@ -252,10 +233,10 @@ export class AgentUnavailableError extends Wa2aiError {
   /** The request may have reached the agent: the client looks for its run before it sends another one. */
   readonly mayHaveRun: boolean;
   constructor(
-    message: string,
+    said: Said,
     options?: { cause?: unknown; retryAfterMs?: number; isAway?: boolean; mayHaveRun?: boolean },
   ) {
-    super('AGENT_UNAVAILABLE', 'retry', message, options);
+    super('AGENT_UNAVAILABLE', 'retry', said, options);
     this.retryAfterMs = options?.retryAfterMs;
     this.isAway = options?.isAway ?? false;
     this.mayHaveRun = options?.mayHaveRun ?? false;
@@ -272,16 +253,14 @@ export class AgentTimeoutError extends errorOf('AGENT_TIMEOUT', 'uncertain') {}
  * forbids another one, so nothing was sent.
  */
 export class AgentUncertainError extends Wa2aiError {
-  constructor(
-    message = "An earlier attempt may have reached the agent, and the agent's session cannot be read. The route's config.failure.uncertain is dead-letter, so the agent was not called again. Check the agent, then replay the message.",
-  ) {
-    super('AGENT_UNCERTAIN', 'uncertain', message);
+  constructor(said: Said = say('agent.uncertain')) {
+    super('AGENT_UNCERTAIN', 'uncertain', said);
   }
 }
 
 /** The agent answered with something that no retry changes (4xx, not the protocol, too large, its own failure). */
 export class AgentProtocolError extends Wa2aiError {
-  constructor(said: string | Said, options?: { cause?: unknown; code?: ErrorCode }) {
+  constructor(said: Said, options?: { cause?: unknown; code?: ErrorCode }) {
     super(options?.code ?? 'AGENT_PROTOCOL', 'dead', said, options);
   }
 }
@@ -291,8 +270,8 @@ export class AgentTaskError extends AgentProtocolError {
   /** What the person may read of it, when the route says so; absent: nothing of the agent's text. */
   readonly forPerson: string | undefined;
 
-  constructor(code: ErrorCode, message: string, forPerson?: string) {
-    super(message, { code });
+  constructor(code: ErrorCode, said: Said, forPerson?: string) {
+    super(said, { code });
     this.forPerson = forPerson;
   }
 }

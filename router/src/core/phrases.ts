@@ -7,6 +7,7 @@ export const PHRASES = {
 
   'turn.process-ended':
     'The process of wa2ai ended at least three times while it answered this message: it did not respond any more, ran out of memory or crashed.',
+  'turn.fault': 'The turn failed by a fault inside wa2ai ({name}); its log has the cause.',
 
   'edit.unknown-kind': 'wa2ai does not read this kind of encrypted change.',
   'edit.no-original': 'wa2ai does not have the message that the edit names.',
@@ -126,6 +127,14 @@ export const PHRASES = {
   'problem.foreign-host':
     'Without an admin key wa2ai accepts only requests to localhost or 127.0.0.1. Set WA2AI_API_KEY to use other names.',
   'problem.several-routes': '{count} routes have the channelId {channelId}; use the id of one.',
+  'problem.log-streams': 'This node has {streams} streams of its log. Close some of them.',
+  'problem.no-page': 'The documentation has no such page.',
+  'problem.no-qr': 'There is no QR code to show; the account is {state}.',
+  'problem.task-ended': 'The task does not run any more.',
+  'problem.task-not-canceled': 'The agent does not cancel this task. It continues.',
+  'problem.the-body': 'The body',
+  'problem.the-query': 'The query',
+  'problem.the-headers': 'The headers',
 
   'chat.paused-until': 'The chat is paused until {until}.',
   'chat.paused': 'The chat is paused until it is resumed.',
@@ -135,6 +144,9 @@ export const PHRASES = {
   'route.damaged':
     'Route {route} takes the message, but its stored config cannot be used: {damage}. Write its config again.',
   'route.own-agent': 'the agent that wa2ai runs for it',
+  'route.cannot-be-used':
+    'The stored config of route {route} cannot be used: {why}. Write the config again, then replay.',
+  'route.settings-unusable': 'its settings cannot be used',
 
   'no-route.no-rule':
     'No rule is for this chat, account and environment, and there is no wildcard rule; add one.',
@@ -189,6 +201,7 @@ export const PHRASES = {
   'pace.waits': 'It waits {ms} ms for further messages of the person.',
   'pace.merged': 'The person wrote {count} messages in a row; they are one question.',
   'pace.single': 'No further message belongs to this one.',
+  'pace.part': 'The message is part of the question that ends with this later message.',
 
   'quota.exceeded': 'The person wrote more than {messages} messages in {minutes} minutes.',
 
@@ -204,6 +217,26 @@ export const PHRASES = {
   'agent.unknown-protocol':
     'An HTTP server answers there, and its protocol is unknown. Check the path, or add a route with the kind of the agent.',
   'agent.unreachable': 'No agent answers there. Start it, and check its address.',
+  'agent.answered-status': 'The {agent} answered status {status}{details}',
+  'agent.cannot-be-reached': 'The {agent} cannot be reached: {why}.',
+  'agent.failed': 'The {agent} failed: {why}.',
+  'agent.not-called': 'The {agent} was not called: {why}.',
+  'agent.answered-too-much': 'The {agent} answered too much: {why}.',
+  'agent.connection-ended': 'The {agent} ended the connection before its answer: {why}.',
+  'agent.silent': 'The {agent} did not answer within {ms} ms.',
+  'agent.out-of-time':
+    '{error} The agent asked for more time (Retry-After) after {seconds} s of waiting, the limit of patienceMs.',
+  'agent.client-fault': 'The agent client failed unexpectedly in attempt {attempt}: {why}',
+  'agent.circuit-open':
+    'The agent was not called: its endpoint failed several times in a row, and its circuit is open for a while.',
+  'agent.uncertain':
+    "An earlier attempt may have reached the agent, and the agent's session cannot be read. The route's config.failure.uncertain is dead-letter, so the agent was not called again. Check the agent, then replay the message.",
+  'agent.fallback-failed': '{error} The fallback route failed too: {second}',
+  'agent.answered-later': '{error} The agent answered later.',
+  'agent.file-too-large': 'The agent answered with a file of {bytes} bytes; at most {max} can be sent.',
+  'agent.no-kind':
+    'Route {route} has no agent kind that this version of wa2ai knows. Its config needs one of: {names}.',
+  'agent.header-not-valid': 'The route\'s header "{name}" is not a valid HTTP header.',
 
   'fallback.missing': 'The fallback route no longer exists.',
   'fallback.disabled': 'The fallback route is disabled.',
@@ -219,6 +252,25 @@ export const PHRASES = {
     'A file of the type {type} is neither a location nor contacts nor a poll, and was not sent.',
   'answer.pictures': "{pictures} of the answer's Markdown became files.",
   'answer.files': '{files} that the answer names by URL became files.',
+  'answer.of-agent': 'The {agent} answered {what}.',
+  'answer.bad-json': 'with JSON that cannot be parsed',
+  'answer.started':
+    '"{text}" before its work ended. Let it respond when the last node ends, or answer 202 and reply later by the token',
+  'answer.web-page': 'with a web page. Check its address, and what it responds with',
+  'answer.xml': 'with XML, which has no answer that wa2ai reads',
+  'answer.php-error': 'with an error of PHP. Its log says more',
+  'answer.list-without-text': 'with a list that has no text',
+  'answer.error': 'with an error. Its log says more',
+  'answer.no-field': 'with JSON that has none of {names}; its fields are: {fields}',
+  'answer.no-field-set':
+    'with JSON that has none of {names}. Set {setting} to the path of the answer; the fields are: {fields}',
+  'answer.not-text': 'with JSON whose "{name}" is not a text; its fields are: {fields}',
+  'answer.not-text-set':
+    'with JSON whose "{name}" is not a text. Set {setting} to the path of the answer; the fields are: {fields}',
+  'answer.missing': 'The {agent}\'s answer has no {where}: "{name}" is missing.',
+  'answer.path-not-text': "{where} of the {agent}'s answer is not a text.",
+  'answer.stream-error': 'with a stream that ended with an error. Its log says more',
+  'answer.stream-without-text': 'with a stream in which wa2ai finds no text',
 
   'voice.spoken': 'The answer was spoken.',
   'voice.too-long': 'The answer has {characters} characters; up to {max} are spoken.',
@@ -245,6 +297,14 @@ export const PHRASES = {
     'Messages stay in the journal because the inbox rejects them: {messages}. {why}',
   'account.keys-unreadable':
     'Stored WhatsApp keys cannot be read and are treated as absent ({keys}); wa2ai asks phones to send the affected messages again.',
+  'account.not-run': 'No node runs WhatsApp account "{account}" at this moment; try again.',
+  'account.node-silent':
+    'Node "{node}" did not answer for WhatsApp account "{account}" at this moment; try again.',
+  'account.credentials-damaged':
+    'The stored credentials of this account cannot be read. Restore the database from a backup and restart the account, or link it again.',
+  'account.baileys-unsupported':
+    'The installed version of @whiskeysockets/baileys is not supported ({difference}). Install the versions of package-lock.json with "npm ci" and restart.',
+  'account.linked-already': 'WhatsApp account "{account}" is linked already; log it out first.',
 
   'passkey.unknown-form': 'WhatsApp asks for a passkey in a form that wa2ai does not know.',
   'passkey.refused': 'WhatsApp refused the passkey, or did not answer.',
@@ -256,6 +316,11 @@ export const PHRASES = {
   'passkey.not-continued': 'The phone did not continue within 2 minutes.',
   'passkey.not-compared': 'The codes were not compared within 2 minutes.',
   'passkey.not-linked': 'WhatsApp did not link the account within 2 minutes.',
+  'passkey.not-asked':
+    'WhatsApp does not wait for this step of linking "{account}". Look at its state, or start pairing again.',
+  'passkey.wrong-answer': 'This is not the answer of the script. Copy the whole answer and paste it again.',
+  'passkey.wrong-origin': 'The script ran on {origin}. Run it on {expected}.',
+  'passkey.earlier-request': 'This answer belongs to an earlier request. Copy the script again and run it.',
 
   'proxy.refuses-login': 'The proxy of this account refuses its user name or password.',
   'proxy.asks-login': 'The proxy of this account asks for a user name and password.',
@@ -272,6 +337,409 @@ export const PHRASES = {
   'client.current': 'The current version at {at} is {version}.',
   'client.old':
     'The client version {version} is {days} days old, and WhatsApp refused earlier ones after {refusedDays} days: update wa2ai, or set WA2AI_WHATSAPP_VERSION=auto and allow HTTPS to web.whatsapp.com.',
+
+  'fetch.too-large': 'the answer is larger than {bytes} bytes',
+  'fetch.aborted': 'no answer in time',
+  'fetch.bad-port': 'the fetch standard forbids port {port}; let the agent listen on another port',
+  'fetch.no-tls': 'it does not speak TLS on that port; its address may have to begin with http://',
+  'fetch.self-signed': 'its certificate is self-signed',
+  'fetch.untrusted-authority': 'its certificate is from an authority that is not trusted here',
+  'fetch.unknown-authority': 'its certificate is from an authority that is not known here',
+  'fetch.certificate-expired': 'its certificate has expired',
+  'fetch.certificate-not-yet-valid': 'its certificate is not valid yet',
+  'fetch.other-host': 'its certificate is for another host name',
+  'fetch.stream-cut': 'the stream ended before the answer',
+  'fetch.stream-without-end': 'the stream ended before its last event',
+  'fetch.unknown': 'unknown',
+  'fetch.redirect': ' (redirects are not followed; it points to {location})',
+  'fetch.details': '{text}{hint}',
+
+  'egress.metadata':
+    '{address} is a cloud metadata or link-local address, which WA2AI_EGRESS={policy} refuses',
+  'egress.not-public': '{address} is not a public address, and WA2AI_EGRESS=public refuses all others',
+  'egress.own': '{address} port {port}, where wa2ai itself listens: wa2ai does not call its own API',
+  'egress.leads-to': '{host} leads to {why}',
+  'egress.resolves-to': '{host} resolves to {why}',
+
+  'agent-name.npc': 'NPC agent',
+  'agent-name.a2a': 'A2A agent',
+  'agent-name.abi': 'ABI agent',
+  'agent-name.webhook': 'webhook',
+  'agent-name.hosted': 'hosted agent',
+  'agent-name.shell': 'shell runtime',
+  'agent-name.model-server': 'model server at {server}',
+  'agent-name.adk': 'ADK server',
+
+  'adk.failed': 'Failed to send message to ADK agent: {why}',
+  'adk.timeout': 'Request to agent timed out after {ms}ms',
+  'adk.status': 'ADK agent endpoint returned {status}: {details}',
+  'adk.apps': ' (apps of this server: {apps})',
+  'adk.reported': 'the agent reported {code}{details}',
+  'adk.login-not-encoded':
+    "the user name or password in the agent's base URL is not percent-encoded correctly",
+  'adk.not-url': "the agent's base URL is not an http:// or https:// address",
+  'adk.header-not-valid': 'the route\'s header "{name}" is not a valid HTTP header',
+  'adk.not-array': 'the answer is not an array of events but {kind}',
+  'adk.empty': 'the answer is empty',
+  'adk.not-json': 'the answer is not JSON',
+  'adk.not-adk': '{place} is not what ADK sends: {why}',
+
+  'webhook-agent.silent':
+    'The webhook did not answer within {ms} ms. Let it answer 202 at once and reply later by the token, or raise config.webhook.timeoutMs.',
+  'webhook-agent.check-secret': '{error} Check config.webhook.headers and config.webhook.secret.',
+  'webhook-agent.status': 'The webhook answered status {status}{details}.',
+
+  'openai.silent': '{error} Raise config.openai.timeoutMs for a slow model.',
+  'openai.answered-error': 'The model server at {server} answered with an error{details}.',
+  'openai.answered-status': 'The model server at {server} answered status {status}{details}.',
+  'openai.key-refused':
+    'The model server at {server} refused the API key (401){details}. Set config.openai.apiKey.',
+  'openai.access-denied':
+    'The model server at {server} denied access (403){details}. Check config.openai.apiKey and what it may use.',
+  'openai.no-credit': '{error} The account of config.openai.apiKey has no credit left.',
+  'openai.no-model':
+    'The model server at {server} does not have the model "{model}" ({status}){details}. Correct config.openai.model.',
+  'openai.check-address':
+    '{error} Check the address of the route: it must be the base URL of an OpenAI-compatible API.',
+  'openai.long-context': '{error} Lower config.openai.historyTurns, or use a model with a longer context.',
+  'openai.bad-answer': 'The answer of the model server at {server} {problem}.',
+  'openai.unusable-field': 'has no usable "{path}"',
+  'openai.not-object': 'is not the JSON object of this API',
+  'openai.empty': 'is empty',
+  'openai.web-page': 'is a web page; check the address of the server',
+  'openai.stream': 'is a stream, though none was asked for',
+  'openai.not-json': 'is not JSON',
+  'openai.address-not-url': "The model server's address is not a URL.",
+  'openai.content-filter': "The server's content filter removed the model's answer.",
+  'openai.only-reasoning':
+    'The model wrote only reasoning and no answer. Let it reason less, or use a server that separates reasoning from the answer.',
+  'openai.nothing':
+    'The model wrote nothing: no text, no tool call and no refusal. Look at the log of the model server, and at the instructions of the route.',
+  'openai.wants-tool':
+    'The model wants to use a tool ({tools}) and wrote no text. wa2ai offers no tools: use an endpoint that runs them itself.',
+  'openai.out-of-tokens':
+    'The model used all its tokens before it wrote an answer. Raise config.openai.maxTokens, or let it reason less.',
+
+  'media.no-file': 'The message has a file that cannot be loaded.',
+  'media.no-reference': 'The stored message has no reference to its file.',
+  'media.playground-gone': 'The file was deleted with its chat of the playground.',
+  'media.too-large': 'The file of the message has more than {max} bytes.',
+  'media.store-unknown': 'The file is in a store for which this node has no settings.',
+  'media.named-store-unknown':
+    'The file is in the store "{store}", for which this node has no settings (WA2AI_MEDIA_STORE).',
+  'media.folder-full': '{folder} has reached its limit.',
+  'media.not-in-store': 'The file is not in the store any more.',
+  'media.bad-location': 'The row of a file names no file of the store.',
+  'media.not-written': 'A stored file cannot be written ({code}).',
+  'media.not-read': 'A stored file cannot be read ({code}).',
+  'media.changed': 'The stored file {location} was changed or is damaged.',
+  'media.s3-unusable': 'The S3 server cannot be used ({why}).',
+  'media.not-in-bucket': 'The file is not in the S3 bucket any more.',
+  'media.s3-status':
+    'The S3 server answered status {status}. Check WA2AI_MEDIA_S3_ENDPOINT, the bucket and the keys.',
+  'media.unknown-way': 'The message does not say how to get its file.',
+  'media.late': "The file of the message did not arrive within {ms} ms from WhatsApp's servers.",
+  'media.not-downloaded': "The file of the message could not be downloaded from WhatsApp's servers.",
+  'media.servers-status': "WhatsApp's servers answered {status} for the file of the message.",
+  'media.wrong-hash': 'The file of the message does not have the hash that the message names.',
+  'media.not-encrypted': 'The file of the message is not an encrypted file.',
+  'media.wrong-mac': 'The file of the message has a wrong MAC.',
+  'media.not-decrypted': 'The file of the message cannot be decrypted.',
+  'media.wrong-plain-hash':
+    'The file of the message does not have the hash that the message names once it is decrypted.',
+  'media.unknown-message': 'The file cannot be requested from the phone: the id of its message is unknown.',
+  'media.phone-silent': 'The phone was asked to upload the file of the message again and did not answer.',
+  'media.phone-without-file': 'The phone no longer has the file of the message.',
+  'media.phone-failed': 'The phone could not upload the file of the message again.',
+  'media.not-requested': 'The file of the message could not be requested from the phone.',
+  'media.not-removed': 'A stored file cannot be removed ({code}).',
+  'media.not-listed': 'A stored file cannot be listed ({code}).',
+
+  'send.not-connected': 'WhatsApp account "{account}" is not connected; nothing was sent.',
+  'send.not-on-whatsapp':
+    'WhatsApp has no account with this number, and nothing was sent: messages to such numbers make WhatsApp lock accounts. Check the number, with its country code. WhatsApp is asked again after 24 hours.',
+  'send.no-file': 'The file of the message is not stored.',
+  'send.attempts': '{error} There were {count} attempts.',
+  'send.process-ended':
+    'The process of wa2ai ended at least three times while it sent this reply: it did not respond any more, ran out of memory or crashed. WhatsApp may have it; a replay sends it with the same id, so that it appears once.',
+  'send.never-acknowledged': 'WhatsApp accepted it {count} times and never acknowledged it.',
+  'send.not-acknowledged': 'WhatsApp did not acknowledge it in time.',
+  'send.limited': 'WhatsApp limits this account.',
+  'send.refused': 'WhatsApp refused it with error {code}.',
+  'send.refused-token': '{error} It is sent again with the privacy token of its chat.',
+  'send.contact-refused':
+    'WhatsApp refused the first message to this person (463). The account is not limited; other messages are sent. Let the person write first, or write to them once on the phone.',
+  'send.message-without-file': 'The message has no file.',
+  'send.message-without-text': 'The message has no text.',
+  'send.file-not-uploaded': 'The file of the message was not uploaded.',
+  'send.bad-address': 'The address of the message is neither a person nor a group.',
+  'send.upload-late': 'The file was not uploaded within {ms} ms.',
+  'send.upload-failed': "The file could not be uploaded to WhatsApp's servers.",
+  'send.late': 'Sending did not end within 3 minutes; the message may have been sent.',
+  'send.connection-ended': 'The connection ended while a message was being sent.',
+  'send.refused-for-chat': 'WhatsApp refused the message for this chat ({code}).',
+  'send.failed-after-begin': 'Sending failed after it began; the message may have been sent.',
+  'send.look-up-refused': 'WhatsApp refused to say whether a number has an account.',
+  'send.look-up-silent': 'WhatsApp did not say whether a number has an account.',
+  'send.playground-not-stored': 'The playground could not store the message.',
+  'send.playground-file-not-stored': 'The playground could not store the file.',
+  'send.acknowledged-late': '{error} WhatsApp acknowledged it later.',
+  'send.again': 'WhatsApp has not acknowledged it in {ms} ms; it is sent again with the same id.',
+
+  'governor.quiet-hours': 'Its person did not write in the last 24 hours, and it is the quiet hours.',
+  'governor.first-contacts':
+    'It is a first contact, and the account may send {perHour} in an hour and {perDay} in 24 hours now.',
+  'governor.asks-slowly':
+    'It is a first contact, and WhatsApp is asked about at most 10 new numbers a minute.',
+  'governor.number-unknown':
+    'It is a first contact, and WhatsApp did not say whether the number has an account.',
+
+  'delivery.secret-unreadable': 'The secret of the webhook cannot be decrypted: set another one.',
+  'delivery.status': 'The receiver answered status {status}.',
+  'delivery.redirect':
+    'The receiver answered status {status}. Redirects are not followed: set the new address.',
+  'delivery.silent': 'The receiver did not answer within {seconds} seconds.',
+  'delivery.not-called': 'The receiver was not called: {why}.',
+  'delivery.not-connected': 'Cannot connect to the receiver: {why}.',
+  'delivery.connection-ended': 'The receiver ended the connection before its answer: {why}.',
+  'delivery.gone': 'The receiver answered status 410: it does not want any more events.',
+  'delivery.three-days': 'No event could be delivered for three days. {error}',
+  'delivery.process-ended': 'wa2ai ended or hung during its attempts, of which at most {max} are made.',
+
+  'storage.lease-lost': 'This node no longer runs WhatsApp account "{account}"; nothing was stored.',
+  'storage.unavailable': 'The database does not respond. Nothing was stored; try again.',
+  'storage.rejected': 'The database rejected a value. Nothing was stored.',
+  'storage.damaged': 'The database cannot read a stored value.',
+  'storage.full': 'The disk of the database is full. Free space on it.',
+  'storage.read-only':
+    'The database is read-only. Make it writable, or name the primary server in DATABASE_URL.',
+  'storage.rights':
+    'The database user lacks a privilege. Grant it SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.',
+  'storage.schema':
+    'The tables in the database are not those of this version of wa2ai. Restore them, or start the version that created them.',
+  'storage.postgres-said': '{error} PostgreSQL said {details}.',
+  'storage.other-key':
+    'The database has values that were encrypted with the key {key}, which this node does not have. Add that key to the file of WA2AI_DATA_KEY_FILE and restart this node.',
+  'storage.newer':
+    'A newer wa2ai has migrated the database ("{migration}"), which this version does not know: update this node.',
+  'storage.no-chain-ends': 'The ends of the audit log are missing: somebody removed the row of audit_chain.',
+  'storage.no-select':
+    'The database user lacks the privilege SELECT on "_prisma_migrations". GRANT SELECT ON _prisma_migrations TO that user.',
+
+  'node.too-large': 'This is too large to be sent from one node to another.',
+  'node.agent-silent': 'Node "{node}", which runs the hosted agent {agent}, did not answer. Try again.',
+  'node.fault': 'The other node failed; its log has the cause.',
+
+  'file.empty': 'The file is empty.',
+  'file.ogg-damaged': 'The OGG file is damaged.',
+  'file.too-large': 'The file is larger than {megabytes} MB.',
+  'file.not-of-kind': 'The file {why}.',
+  'file.not-of-kind-but': 'The file {why} (it is {type}).',
+  'file.not-picture': 'is no JPEG or PNG picture. Send another format as a document',
+  'file.not-video': 'is no MP4 or 3GP video. Send another format as a document',
+  'file.not-audio': 'is no MP3, M4A, AAC, AMR or OGG (Opus) file. Send another format as a document',
+  'file.not-voice': 'is no Opus sound in an OGG file',
+  'file.not-sticker': 'is no WebP picture',
+  'file.not-sound': 'The file is no sound in a known format, such as MP3, M4A, WAV or OGG.',
+  'file.no-ffmpeg':
+    'The voice note is not Opus in OGG, and ffmpeg, which converts it, {why}. Install ffmpeg on the machine of wa2ai or set WA2AI_FFMPEG, or send Opus in OGG.',
+  'file.ffmpeg-missing': 'is not installed',
+  'file.ffmpeg-cannot-start': 'cannot be started ({code})',
+  'file.too-long-to-convert': 'The voice note took too long to convert.',
+  'file.voice-too-large': 'The voice note is larger than 10 MB.',
+  'file.not-converted': 'ffmpeg cannot convert the file to a voice note.',
+
+  'web-file.not-loaded': 'The file was not loaded: {host} {why}.',
+  'web-file.web-page': 'sent a web page',
+  'web-file.not-a-host': 'is no host of the settings',
+  'web-file.redirects-elsewhere': 'redirects to no address of the web',
+  'web-file.too-many-redirects': 'is reached by more than {max} redirects',
+  'web-file.refused':
+    'is not at a public address, or WA2AI_EGRESS forbids the address; WA2AI_EGRESS=any allows all',
+  'web-file.not-connected': 'cannot be reached',
+  'web-file.no-answer': 'does not answer',
+  'web-file.broken': 'ended the connection',
+  'web-file.too-large': 'has a file larger than {megabytes} MB',
+  'web-file.aborted': 'did not send the file within {seconds} seconds',
+  'web-file.status': 'answered status {status}',
+
+  'hosted.being-deleted': 'The hosted agent {agent} is being deleted.',
+  'hosted.moves': 'The hosted agent {agent} is about to move from node "{node}".',
+  'hosted.node-full': '{count} hosted agents work on this node, the limit of WA2AI_AGENTS_MAX_RUNNING.',
+  'hosted.runs-elsewhere': 'The hosted agent {agent} runs on node "{node}".',
+  'hosted.data-elsewhere':
+    'The data of the hosted agent {agent} is on node "{node}", which does not run. Start that node, share WA2AI_DATA_DIR between the nodes, or delete the agent.',
+  'hosted.wa2ai-stopped': 'wa2ai stopped before the agent answered. Send the message again.',
+  'hosted.message-fault': 'The message failed by a fault inside wa2ai ({name}); its log has the cause.',
+  'hosted.ended': 'The hosted agent {agent} ended.',
+  'hosted.ended-with-code': 'The hosted agent {agent} ended with exit code {code}.',
+  'hosted.silent': 'The hosted agent {agent} did not answer HTTP within {ms} ms on port {port}.',
+  'hosted.disk-full':
+    'The disk of WA2AI_DATA_DIR has less than 256 MB free: no hosted agent runs until it has more.',
+  'hosted.data-unreadable':
+    'The data of the hosted agent {agent} cannot be measured: {path} cannot be read. Delete it.',
+  'hosted.data-too-large':
+    'The data of the hosted agent {agent} is larger than {megabytes} MB (WA2AI_AGENT_DISK_MB). Delete files of it.',
+  'hosted.host-failed': 'The agent host failed: {why}',
+  'hosted.crash-loop':
+    'The agent was started {count} times within {minutes} minutes and ended each time. Read its log, then start it again.',
+  'hosted.tasks-not-followed': 'Tasks of this hosted agent cannot be followed.',
+  'hosted.not-in-program': 'This program does not run hosted agents; the service does.',
+  'hosted.no-profile': 'There is no agent kind for the profile "{profile}".',
+  'hosted.several-apps': 'Set hosted.options.appName: the ADK server has not exactly one app.',
+  'hosted.no-history': 'The hosted agent answered without a list of its messages.',
+  'hosted.image-missing':
+    'The image {image} is not on this machine. Load it, or set pull to "missing" so that wa2ai pulls it.',
+  'hosted.image-not-pulled': 'The image {image} could not be pulled: {why}.',
+  'hosted.pull-stalled': 'nothing happened for {ms} ms',
+  'hosted.image-of-agent-not-pulled': 'The image of {agent} was not pulled.',
+  'hosted.name-taken': 'A container with the name {name} exists already.',
+  'hosted.no-firewall':
+    'The firewall of the container could not be loaded: {why}. Install nftables or iptables on the machine of the engine, or set WA2AI_AGENTS_NETWORKS=any.',
+  'hosted.path-with-colon': 'The folder {path} cannot be mounted: its path has a colon.',
+  'hosted.engine-elsewhere':
+    'The container engine {engine} cannot be used: wa2ai starts containers on this machine only, so the address must be unix:// and a path. Set WA2AI_CONTAINER_ENGINE.',
+  'hosted.no-engine':
+    'There is no container engine: none of {paths} exists. Start Docker or podman, set WA2AI_CONTAINER_ENGINE, or use the runtime "process".',
+  'hosted.engine-unavailable':
+    'The container engine at {address} did not {what}: {why}. Check that it runs and that wa2ai may use its socket.',
+  'hosted.engine-refused': 'The container engine did not {what}: {why} (status {status}).',
+  'hosted.container-gone': 'The container of the hosted agent {agent} is gone.',
+  'hosted.process-not-prepared': 'The process of the hosted agent {agent} is not prepared.',
+  'hosted.log-ends-with': '{error} Its log ends with: {lines}',
+  'hosted.log-empty': '{error} Its log is empty.',
+  'hosted.file-too-large': '{path} is larger than 64 MB. Copy it from the data folder.',
+  'hosted.writes-while-deleted':
+    'The hosted agent {agent} writes into {path} while it is deleted. Stop the agent first.',
+  'hosted.bad-id': 'The id of the hosted agent is not valid.',
+  'hosted.data-not-stored':
+    'The data of hosted agents cannot be stored in {path}: {why}. Check WA2AI_DATA_DIR.',
+  'hosted.data-not-mounted':
+    "The container engine does not see {path}. If wa2ai runs in a container, set WA2AI_AGENTS_HOST_DIR to the path that its data folder has on the engine's machine.",
+  'hosted.bad-image': 'The image of the hosted agent is not the name of an image.',
+  'hosted.no-image': 'The settings of the hosted agent name no image.',
+  'hosted.no-command':
+    'The hosted agent {agent} has the runtime "process" and no command. Set hosted.command, or use the runtime "docker".',
+  'hosted.program-not-started':
+    'The program of the hosted agent {agent} cannot be started: {why}. Check hosted.command.',
+  'hosted.folder-out-of-reach':
+    'The hosted agent {agent} runs as a user without rights, because wa2ai is root, and this user cannot enter {path}. Let others enter it (chmod o+x), move WA2AI_DATA_DIR, or run wa2ai as another user than root.',
+  'hosted.port-taken':
+    'Port {port} of the hosted agent {agent} is in use. Remove hosted.port so that each agent gets a free one, or use the runtime "docker".',
+  'hosted.processes-off':
+    'Agents do not run as processes on this node: their programs can do what wa2ai can do. Set hosted.runtime to "docker", or allow them with WA2AI_PROCESS_AGENTS=on.',
+  'hosted.profile-without-history': 'Agents of the profile "{profile}" have no history that wa2ai can read.',
+
+  'scenario.other-route':
+    'The playground has a chat with {phone} that uses another route. Delete that chat, or use a name instead of the number.',
+  'scenario.waits': 'No node runs the playground: the message waits.',
+  'scenario.no-route': 'There is no route with the id or the name {route}.',
+  'scenario.nothing-written': '{person} has written nothing in this chat.',
+  'scenario.file-not-loaded': 'The file {path} was not loaded.',
+  'scenario.said': 'It said {text}.',
+  'scenario.silent': 'Nothing was said within {ms} ms.',
+  'scenario.said-instead': 'It said instead: {text}.',
+  'scenario.nothing-to-quote': 'The account has said nothing to quote.',
+  'scenario.no-message': 'No message has {text}.',
+  'scenario.nothing-to-react-to': 'The account has said nothing to react to.',
+
+  'task.lost':
+    'Task {task} of the agent is no longer followed: {why}. Look at the agent; a replay opens a new task.',
+  'task.agent-silent': 'The agent did not answer within {seconds} seconds.',
+
+  'audio.no-text': 'The transcription server answered without a text.',
+  'audio.refused': 'The egress rule refuses the address of the {server}.',
+  'audio.too-much': 'The {server} answered too much.',
+  'audio.silent': 'The {server} did not answer.',
+  'audio.status': 'The {server} answered status {status}.',
+  'audio.check-setting': 'The {server} answered status {status}. Check {setting}.',
+  'audio.transcription-server': 'transcription server',
+  'audio.speech-server': 'speech server',
+
+  'a2a.no-end': 'The A2A agent does not show the end of task {task}.',
+  'a2a.no-card-in-time': 'The A2A agent did not send its card within {ms} ms.',
+  'a2a.no-card': 'The A2A agent does not send its card: {why}.',
+  'a2a.task-not-ended': 'Task {task} did not end within {ms} ms.',
+  'a2a.no-interface':
+    'The card of the A2A agent has no interface for version {version} and transport {transport}. It has: {has}.',
+  'a2a.without-card':
+    'The A2A agent has no agent card. Set config.a2a.cardUrl, or name version and transport of an agent without a card.',
+  'a2a.task-failed': 'Task {task} of the A2A agent failed{details}.',
+  'a2a.task-rejected': 'Task {task} of the A2A agent was rejected by the agent{details}.',
+  'a2a.task-needs-login': 'Task {task} of the A2A agent needs a login that wa2ai cannot give{details}.',
+  'a2a.file-too-large': 'The A2A agent answered with a file of {bytes} bytes; at most {max} can be sent.',
+  'a2a.empty-stream': 'The A2A agent answered with an empty stream.',
+  'a2a.connection-lost': 'The connection to the A2A agent was lost: {why}',
+  'a2a.answered-error': 'The A2A agent answered with an error: {why}',
+  'a2a.not-a2a': 'The A2A agent answered with something that is not A2A: {why}',
+
+  'card.bad-address': 'The agent card names an address that is not an http:// or https:// URL.',
+
+  'abi.call-too-large': 'The ABI call is larger than 10 MB.',
+  'abi.no-envelope': 'The ABI agent did not answer with the JSON envelope (steps, result).',
+  'abi.no-hex-result': "The ABI agent's JSON envelope contains no hex result (steps: {names}){details}.",
+  'abi.bad-address': "The ABI agent's endpoint is not an http:// or https:// address.",
+  'abi.manifest-late': "The ABI agent's manifest did not arrive in time.",
+  'abi.manifest-not-fetched': "The ABI agent's manifest cannot be fetched: {why}.",
+  'abi.manifest-status': "The ABI agent's manifest cannot be fetched: status {status}{hint}.",
+  'abi.manifest-too-large': "The ABI agent's manifest is larger than 1 MB.",
+  'abi.manifest-without-abi':
+    'The ABI agent\'s manifest contains no ABI: an array, or an object with one under "abi".',
+  'abi.manifest-not-json': "The ABI agent's manifest is not JSON.",
+  'abi.empty-file': 'The ABI agent answered {kind} with 0 bytes.',
+  'abi.file-too-large': 'The ABI agent answered {kind} with {bytes} bytes; at most {max} can be sent.',
+  'abi.bad-type': 'The ABI agent answered {kind} with a type that {why}.',
+  'abi.an-image': 'an image',
+  'abi.an-audio-file': 'audio',
+  'abi.a-document': 'a document',
+  'abi.nothing': 'The ABI agent answered nothing; {name} answers ({types}).',
+  'abi.not-decoded': "The ABI agent's answer of {bytes} bytes to {name} is not ({types}): it {why}.",
+  'abi.answer-too-large': "The ABI agent's answer is too large: {why}.",
+  'abi.connection-ended': 'The connection to the ABI agent ended before its answer did: {why}.',
+  'abi.manifest-unusable': "The ABI agent's manifest cannot be used: {why}.",
+  'abi.route-unusable': "The route's ABI cannot be used: {why}.",
+
+  'npc.no-card': 'The NPC agent does not send its card: {why}.',
+  'npc.no-end': 'The NPC agent does not show the end of task {task}.',
+  'npc.no-task-id': 'The NPC agent opened a task without an id.',
+  'npc.uncertain':
+    'An earlier attempt may have opened a task of type {type}, and task.list of the agent does not show which one it is. No task was opened. Check the agent, then replay the message.',
+  'npc.task-failed': 'Task {task} of the NPC agent failed{details}.',
+  'npc.no-tasks': 'The NPC agent answered task.list without tasks.',
+  'npc.no-task': 'The NPC agent answered task.status without a task.',
+  'npc.says-nothing': 'The agent says nothing.',
+  'npc.not-json-rpc': 'The NPC agent answered {method} with something that is no JSON-RPC 2.0.',
+  'npc.silent': 'The NPC agent did not answer {method} within {ms} ms.',
+  'npc.no-events': 'The NPC agent sent no events.',
+  'npc.error': 'The NPC agent answered error {code}{details}.',
+  'npc.error-without-code': 'The NPC agent answered error without a code{details}.',
+  'npc.check-key': '{error} Check config.npc.apiKey of the route, and whether the card names another host.',
+
+  'shell.restarted': 'The shell was started again while the command ran; its result is not known.',
+  'shell.no-containers': 'This program does not run containers; the service does.',
+  'shell.zero-byte': 'The path of the file contains a zero byte.',
+  'shell.busy': 'The session is busy.',
+  'shell.file-not-read': 'The file cannot be read.',
+  'shell.file-too-large': 'The file is too large.',
+  'shell.unknown-request': 'The shell runtime does not know the request.',
+  'shell.not-json': 'The shell runtime answered {path} with something else than JSON.',
+  'shell.reported': 'The shell runtime reported {name}.',
+  'shell.not-valid': 'The answer of the shell runtime has no valid "{path}".',
+  'shell.uncertain':
+    'wa2ai stopped while the command was sent, and the shell runtime does not know it: it may have run. Look at the shell, then send the command again.',
+
+  'probe.unreachable': 'The {agent} cannot be reached: {why}. Start it, or correct the address.',
+  'probe.access-denied': 'The {agent} answered status {status}. Check the headers of the route.',
+  'probe.agent-at': '{agent} at {address}',
+  'probe.no-agent': 'The ADK server at {server} has no agent "{name}". Its agents: {names}.',
+  'probe.no-model': 'The model server at {server} does not list the model "{name}". Its models: {names}.',
+  'probe.no-capability': 'The card of the NPC agent has no capability "{name}". It has: {names}.',
+  'probe.not-fitting': 'The settings do not fit the manifest: {why}.',
+  'probe.kind-without-card': 'Agents of this kind have no card.',
+  'probe.no-card': 'The agent sends no card.',
+
+  'pause.owner-wrote': 'The owner wrote in the chat.',
+  'pause.loop': 'Two programs answered each other.',
 
   'field.network-none-of-process': 'cannot be "none" for the runtime "process", which isolates nothing',
   'field.not-by-edit': 'cannot be changed by an edit',
@@ -434,6 +902,16 @@ export const PHRASES = {
   'field.needs-text': 'needs a text, and has no file',
   'field.needs-route-id': 'needs routeId as well',
   'field.needs-in-text': 'needs {what} in the text',
+  'field.of-request': '{field} {mistake}.',
+  'field.whole-number': 'must be a whole number from {min} to {max}',
+  'field.name': 'must be 1 to 64 letters, digits, dots, dashes or underscores',
+  'field.phone': 'must be a phone number with its country code, 7 to 15 digits',
+  'field.one-agent-kind': 'must contain exactly one agent kind: {names}',
+  'field.media-type': 'must be a media type such as image/png',
+  'field.code-only': 'belongs to the method code only',
+  'field.pattern': 'must be a pattern of JavaScript (a regular expression)',
+  'field.below-backoff': 'must not be below backoffMs',
+  'field.too-many-bits': 'has, for all items, more than 256 bits',
 
   'wait.second': '{count} second',
   'wait.seconds': '{count} seconds',
@@ -520,9 +998,38 @@ export function saidBy(sentence: string): Said {
   return { sentence, ...(code && { phrase: { code } }) };
 }
 
+/** A sentence as an error that is stored. */
+export function errorOfSaid({ sentence, phrase }: Said): { error: string; phrase?: Phrase } {
+  return { error: sentence, ...(phrase && { phrase }) };
+}
+
 /** Only the sentence and the phrase of what has more. */
 export function saidOf({ sentence, phrase }: Said): Said {
   return { sentence, ...(phrase && { phrase }) };
+}
+
+/** What a custom issue has besides its place, to say this. */
+export function issueOf({ sentence, phrase }: Said): { message: string; params: { phrase?: Phrase } } {
+  return { message: sentence, params: { ...(phrase && { phrase }) } };
+}
+
+/** A sentence with its texts changed, such as without secrets; those that its phrase carries, too. */
+export function changed({ sentence, phrase }: Said, change: (text: string) => string): Said {
+  return { sentence: change(sentence), ...(phrase && { phrase: changedPhrase(phrase, change) }) };
+}
+
+function changedPhrase({ code, values }: Phrase, change: (text: string) => string): Phrase {
+  const text = (value: string | Phrase) =>
+    typeof value === 'string' ? change(value) : changedPhrase(value, change);
+  const value = (each: NonNullable<Phrase['values']>[string]) => {
+    if (typeof each === 'number') return each;
+    return Array.isArray(each) ? each.map(text) : text(each as string | Phrase);
+  };
+  if (!values) return { code };
+  return {
+    code,
+    values: Object.fromEntries(Object.entries(values).map(([name, each]) => [name, value(each)])),
+  };
 }
 
 function textOf(value: Value): string {

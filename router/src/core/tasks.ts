@@ -1,6 +1,7 @@
 import type { AgentExchange } from './agent-exchange.ts';
 import type { ChatId } from './chat-id.ts';
 import type { IncomingMessage } from './models.ts';
+import type { Phrase } from './phrases.ts';
 import type { NewReply, QueuedReply } from './turns/turn.ts';
 
 /** A task at an agent, opened for a message. `isOpen`: it may still run, or its end is not yet in the chat. */
@@ -59,7 +60,7 @@ export interface NewReport {
   /** Requests to the agent that brought the report, with their answers; stored with it. */
   exchanges?: AgentExchange[];
   /** `failed` makes the message a dead letter with this reason and this sentence. */
-  end?: { state: 'done' } | { state: 'failed'; reason: string; error: string };
+  end?: { state: 'done' } | { state: 'failed'; reason: string; error: string; phrase?: Phrase };
 }
 
 /** A task as operators see it. */

@@ -10,6 +10,7 @@ import {
 } from '../core/errors.ts';
 import type { Logger } from '../core/logger.ts';
 import type { AgentResponse, IncomingMessage } from '../core/models.ts';
+import { say } from '../core/phrases.ts';
 import {
   type AdkAttempt,
   type AdkRequest,
@@ -18,7 +19,7 @@ import {
   AdkState,
   adkServer,
   reportedError,
-  timeoutSentence,
+  timedOut,
   watchRun,
 } from './agents/adk/adk-run.ts';
 import {
@@ -170,7 +171,7 @@ export class HttpAgentClient implements AgentClient {
     if (!media || !(await this.#getsFile(message, question))) return undefined;
     const url = this.#adk.media === 'url' ? await mediaUrl?.() : undefined;
     if (url !== undefined) return fileDataOf(media, url);
-    if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
+    if (!loadMedia) throw new MediaError('MEDIA_GONE', say('media.no-file'));
     return inlineDataOf(media, await loadMedia());
   }
 
@@ -236,7 +237,7 @@ export class HttpAgentClient implements AgentClient {
     const found = await this.#watch(attempt, this.#lateAnswerMs);
     if (found.kind === 'absent') {
       this.#state.clearDoubt(attempt.sessionKey, attempt.run.waMessageId);
-      throw new AgentUnavailableError(failure.message, { cause: failure });
+      throw new AgentUnavailableError(failure.said, { cause: failure });
     }
     if (found.kind !== 'finished') throw failure;
     attempt.log?.info({}, 'late ADK answer found in the session');
@@ -252,7 +253,7 @@ export class HttpAgentClient implements AgentClient {
     { uncertain }: AttemptOptions,
   ): Promise<AgentResponse | undefined> {
     const found = await this.#watch(question, this.#timeoutMs);
-    if (found.kind === 'running') throw new AgentTimeoutError(timeoutSentence(this.#timeoutMs));
+    if (found.kind === 'running') throw new AgentTimeoutError(timedOut(this.#timeoutMs));
     if (found.kind === 'unknown' && uncertain === 'dead-letter') throw new AgentUncertainError();
     if (found.kind !== 'finished') return undefined;
     const answer = readAnswer(found.events);

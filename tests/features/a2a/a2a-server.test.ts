@@ -94,7 +94,7 @@ async function setup({ host = '127.0.0.1', adminKey = ADMIN_KEY as string | unde
         tasks,
         taskHooks: hooks,
         publicTransport: {
-          refusalOf: (url) => (url.includes('169.254.') ? 'it is private' : undefined),
+          refusalOf: (url) => (url.includes('169.254.') ? { sentence: 'it is private' } : undefined),
         },
         pushKey: async () => ({
           keySet: () => ({ keys: [{ kid: 'k1' }] }),

@@ -96,8 +96,8 @@ describe('sendPush', () => {
     [{ kind: 'answer', status: 503 }, 'retry'],
     [{ kind: 'answer', status: 404 }, 'dead'],
     [{ kind: 'answer', status: 302 }, 'dead'],
-    [{ kind: 'fault', fault: 'refused', detail: 'private' }, 'dead'],
-    [{ kind: 'fault', fault: 'aborted', detail: 'slow' }, 'uncertain'],
+    [{ kind: 'fault', fault: 'refused', detail: { sentence: 'private' } }, 'dead'],
+    [{ kind: 'fault', fault: 'aborted', detail: { sentence: 'slow' } }, 'uncertain'],
   ])('reports what the receiver did not take: %o', async (answer, disposition) => {
     await expect(setup(answer).send()).rejects.toMatchObject({ disposition });
   });

@@ -68,14 +68,14 @@ describe('pushUpdates', () => {
 
   it('tries again while the receiver is away, and gives up after a day', async () => {
     const { start, update, got, receiver, clock, hooks } = await setup();
-    receiver.failure = new AgentUnavailableError('away');
+    receiver.failure = new AgentUnavailableError({ sentence: 'away' });
     await update('a');
     const end = start();
     await clock.advanceMs(3_600_000);
     receiver.failure = undefined;
     await clock.advanceMs(600_000);
     expect(got).toEqual(['a']);
-    receiver.failure = new AgentUnavailableError('away');
+    receiver.failure = new AgentUnavailableError({ sentence: 'away' });
     await update('b');
     await clock.advanceMs(25 * 3_600_000);
     expect(await end).toEqual({ outcome: 'given up' });
@@ -84,7 +84,7 @@ describe('pushUpdates', () => {
 
   it('sends the result of an update once when the receiver does not take its state at first', async () => {
     const { start, servedTasks, got, receiver, clock } = await setup();
-    receiver.failure = new AgentUnavailableError('away');
+    receiver.failure = new AgentUnavailableError({ sentence: 'away' });
     receiver.failsOn = 'end';
     const artifact = { name: 'answer', text: 'Blue' };
     await servedTasks.update('t1', { key: 'end', state: 'completed', artifact });
@@ -111,7 +111,7 @@ describe('pushUpdates', () => {
 
   it('gives up at once when no repeat helps, and ends when the hook is deleted', async () => {
     const refused = await setup();
-    refused.receiver.failure = new Wa2aiError('X', 'dead', 'refused');
+    refused.receiver.failure = new Wa2aiError('X', 'dead', { sentence: 'refused' });
     await refused.update('a');
     expect(await refused.start()).toEqual({ outcome: 'given up' });
     const deleted = await setup();

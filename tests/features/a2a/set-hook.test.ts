@@ -14,7 +14,8 @@ const config = {
 };
 
 const TRANSPORT = {
-  refusalOf: (url: string) => (url.includes('10.0.0.1') ? 'it is a private address' : undefined),
+  refusalOf: (url: string) =>
+    url.includes('10.0.0.1') ? { sentence: 'it is a private address' } : undefined,
 };
 
 function setup() {

@@ -44,7 +44,7 @@ it('shows one account', async () => {
 });
 
 it('shows an account while the database does not answer, without what waits', async () => {
-  api.messageLog.failure = new StorageUnavailableError('no answer');
+  api.messageLog.failure = new StorageUnavailableError({ sentence: 'no answer' });
   const { status, body } = await api.call('GET', '/api/accounts/default');
   expect(status).toBe(200);
   expect(body.data).not.toHaveProperty('outgoing');

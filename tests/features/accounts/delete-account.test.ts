@@ -23,7 +23,7 @@ function setup({ rows = 1_200, unlink = async () => undefined as undefined } = {
       calls.push(`close ${accountId}`);
     },
     deleteRows: async (accountId: string, limit: number) => {
-      if (failures-- > 0) throw new StorageUnavailableError('connection lost');
+      if (failures-- > 0) throw new StorageUnavailableError({ sentence: 'connection lost' });
       calls.push(`delete ${accountId}`);
       const deleted = Math.min(left, limit);
       left -= deleted;

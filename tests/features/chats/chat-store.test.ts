@@ -55,7 +55,7 @@ describeStores('chats in $name', (stores) => {
     let seen: readonly string[] | undefined;
     const check: ChatCheck = ({ tags }) => {
       if (tags?.join() !== seen?.join())
-        throw new Wa2aiError('PRECONDITION_FAILED', 'dead', 'It is another.');
+        throw new Wa2aiError('PRECONDITION_FAILED', 'dead', { sentence: 'It is another.' });
     };
     // In the first round the connections open one after the other, so that the changes are not at once.
     for (const round of [1, 2, 3]) {
@@ -67,7 +67,7 @@ describeStores('chats in $name', (stores) => {
     await chats.label(chatId, { tags: [] });
     const unseen: ChatCheck = ({ tags, notes, pause, access }) => {
       if (tags || notes || pause || access)
-        throw new Wa2aiError('PRECONDITION_FAILED', 'dead', 'It is another.');
+        throw new Wa2aiError('PRECONDITION_FAILED', 'dead', { sentence: 'It is another.' });
     };
     const attempts = [
       () => chats.label(chatId, { tags: ['vip'] }, unseen),

@@ -30,7 +30,7 @@ describe('GET /api/media/{token}', () => {
 
   it('says that a link is unknown or has expired, or that the file is gone', async () => {
     api.app.loadLinked = async (token) => {
-      if (token === 'gone') throw new MediaError('MEDIA_GONE', 'It is gone.');
+      if (token === 'gone') throw new MediaError('MEDIA_GONE', { sentence: 'It is gone.' });
       return token === 'old' ? 'expired' : 'unknown';
     };
     const answers = ['other', 'old', 'gone'].map(async (token) => {

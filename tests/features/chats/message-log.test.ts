@@ -263,7 +263,7 @@ describeStores('message log in $name', (stores) => {
     const {
       replies: [reply],
     } = await stores.inbox.finishTurn(second, answered([aReply(accountId, 'a@lid')]));
-    await stores.outbox.markDead(reply?.outboxId ?? '', 'No such address.');
+    await stores.outbox.markDead(reply?.outboxId ?? '', { sentence: 'No such address.' });
     const letters = await stores.log.deadLetters({ accountId, limit: 9 });
     expect(letters).toMatchObject([
       { messageId: second, error: 'No such address.' },
@@ -294,7 +294,7 @@ describeStores('message log in $name', (stores) => {
       aReply(accountId, '5491100000001@s.whatsapp.net', 'x'),
     );
     await stores.outbox.markSending(direct.id);
-    await stores.outbox.markDead(direct.id, 'This number is not on WhatsApp.');
+    await stores.outbox.markDead(direct.id, { sentence: 'This number is not on WhatsApp.' });
     const [letter] = await stores.log.deadLetters({ accountId, limit: 9 });
     const shown = await stores.log.sentMessage(direct.id);
     expect(shown).toMatchObject({
@@ -418,7 +418,7 @@ describeStores('message log in $name', (stores) => {
     const { row } = await stores.outbox.addDirect(
       aReply(accountId, `${person.phone}@s.whatsapp.net`, 'an offer'),
     );
-    await stores.outbox.markDead(row.id, 'Refused.', 'send-refused');
+    await stores.outbox.markDead(row.id, { sentence: 'Refused.' }, 'send-refused');
     const [ofReply, ofMessage] = await stores.log.deadLetters({ accountId, limit: 9 });
     expect(ofMessage).toMatchObject({
       messageId,
@@ -450,9 +450,9 @@ describeStores('message log in $name', (stores) => {
     const [now, sent, soon, late, quiet] = [await add(), await add(), await add(), await add(), await add()];
     await stores.outbox.markSending(sent.id);
     await stores.outbox.markSent(sent.id);
-    await stores.outbox.delay(late.id, 7_200_000, 'first contact');
-    await stores.outbox.delay(soon.id, 3_600_000, 'first contact');
-    await stores.outbox.delay(quiet.id, 10_800_000, 'quiet hours');
+    await stores.outbox.delay(late.id, 7_200_000, { sentence: 'first contact' });
+    await stores.outbox.delay(soon.id, 3_600_000, { sentence: 'first contact' });
+    await stores.outbox.delay(quiet.id, 10_800_000, { sentence: 'quiet hours' });
     const work = await stores.log.outgoingWork(own);
     expect(work).toEqual({
       queued: 1,

@@ -160,7 +160,7 @@ describe('POST /api/dead-letters/replay', () => {
   it('delivers replies, and counts each letter once when two calls replay them', async () => {
     const outbox = new MemoryOutbox(api.state);
     const reply = aReply('default', '5493777000001@s.whatsapp.net');
-    await outbox.markDead((await outbox.addDirect(reply)).row.id, 'It was refused.');
+    await outbox.markDead((await outbox.addDirect(reply)).row.id, { sentence: 'It was refused.' });
     await deadLetter('5493777000002');
     const replay = () => api.call('POST', '/api/dead-letters/replay');
     const [one, other] = await Promise.all([replay(), replay()]);

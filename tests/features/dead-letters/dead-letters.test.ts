@@ -122,11 +122,11 @@ describeStores('dead letters in $name', (stores) => {
   it('updates the same dead letter when the reply fails again', async () => {
     const reply = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`);
     const { row } = await stores.outbox.addDirect(reply);
-    await stores.outbox.markDead(row.id, 'First.');
+    await stores.outbox.markDead(row.id, { sentence: 'First.' });
     const [first] = await letters();
     await stores.deadLetters.replay(first?.id ?? '', NODE);
     await stores.outbox.markSending(row.id);
-    await stores.outbox.markRefused(accountId, reply.waMessageId, 'Second.');
+    await stores.outbox.markRefused(accountId, reply.waMessageId, { sentence: 'Second.' });
     expect(await letters()).toMatchObject([
       { id: first?.id, outboxId: row.id, state: 'open', reason: 'send-refused', error: 'Second.' },
     ]);
@@ -165,7 +165,7 @@ describeStores('dead letters in $name', (stores) => {
     const reply = aReply(accountId, `${aPerson().phone}@s.whatsapp.net`);
     const { row } = await stores.outbox.addDirect(reply);
     await stores.outbox.markSending(row.id);
-    await stores.outbox.markRefused(accountId, reply.waMessageId, 'error 479');
+    await stores.outbox.markRefused(accountId, reply.waMessageId, { sentence: 'error 479' });
     const [letter] = await letters();
     expect(letter).toMatchObject({ reason: 'send-refused', outboxId: row.id });
     expect(await stores.deadLetters.replay(letter?.id ?? '', NODE)).toEqual({

@@ -89,7 +89,7 @@ describe('ChainFollower', () => {
 
   it('never rejects, and logs few of many failures', async () => {
     const { chain, current, follower, log } = setup();
-    chain.failures = Array.from({ length: 10 }, () => new ChainUnavailableError('away'));
+    chain.failures = Array.from({ length: 10 }, () => new ChainUnavailableError({ sentence: 'away' }));
     for (let sweep = 0; sweep < 10; sweep++) await follower.sweep();
     expect(log.lines.filter(({ level }) => level === 'warn')).toHaveLength(4);
     chain.head = undefined;

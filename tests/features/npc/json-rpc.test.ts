@@ -82,7 +82,7 @@ describe('answerRpc', () => {
   it('shows errors meant for the caller, and hides all others', async () => {
     const errors = [
       invalidParam('a', 'B.'),
-      new StorageUnavailableError('host db1'),
+      new StorageUnavailableError({ sentence: 'host db1' }),
       new TypeError('secret'),
     ];
     const { answer, faults } = setup({

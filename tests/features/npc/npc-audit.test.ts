@@ -41,7 +41,7 @@ describe('NpcAudit', () => {
       },
     ]);
     await record({ method: 'task.open', error: invalidParam('type', 'No.') });
-    await record({ method: '', error: new StorageUnavailableError('down') });
+    await record({ method: '', error: new StorageUnavailableError({ sentence: 'down' }) });
     await record({ method: 'x'.repeat(500), error: new TypeError('secret') });
     expect(reads.map(({ action, outcome }) => `${action.slice(0, 9)} ${outcome}`)).toEqual([
       'task.open RPC-32602',

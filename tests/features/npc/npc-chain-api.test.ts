@@ -39,7 +39,10 @@ describe('/api/npc/chain', () => {
     expect(await get('/api/npc/chain')).toMatchObject({ status: 404, body: { code: 'NO_CHAIN' } });
     const chain = new ScriptedNpcChain();
     api.npc.chain.current = chain;
-    chain.failures = [new ChainUnavailableError('It is away.'), new ChainSettingsError('It is another one.')];
+    chain.failures = [
+      new ChainUnavailableError({ sentence: 'It is away.' }),
+      new ChainSettingsError({ sentence: 'It is another one.' }),
+    ];
     for (const code of ['CHAIN_UNAVAILABLE', 'CHAIN_SETTINGS']) {
       expect(await get('/api/npc/chain')).toMatchObject({ status: 502, body: { code } });
     }

@@ -86,7 +86,7 @@ describe('NpcTaskFeed', () => {
 
   it('beats on while the database does not answer', async () => {
     const { clock, stored, watch } = setup();
-    stored.failure = new StorageUnavailableError('down');
+    stored.failure = new StorageUnavailableError({ sentence: 'down' });
     const { seen, events, next } = watch();
     await clock.advanceMs(HEARTBEAT_MS);
     if (events.length === 0) await next();

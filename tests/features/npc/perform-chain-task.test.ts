@@ -104,18 +104,21 @@ describe('signForTask', () => {
 
   it('waits for a chain that does not answer, for a minute at most', async () => {
     const { chain, sign, sleeps } = setup();
-    chain.failures = [new ChainUnavailableError('away'), new ChainUnavailableError('away')];
+    chain.failures = [
+      new ChainUnavailableError({ sentence: 'away' }),
+      new ChainUnavailableError({ sentence: 'away' }),
+    ];
     expect(await sign()).toMatchObject({ nonce: 7 });
     expect(sleeps).toHaveLength(2);
     const other = { ...task, taskId: 'other' };
-    chain.failures = Array.from({ length: 100 }, () => new ChainUnavailableError('away'));
+    chain.failures = Array.from({ length: 100 }, () => new ChainUnavailableError({ sentence: 'away' }));
     expect(await bodyOf(sign(other))).toMatchObject({ code: RPC.internal });
     expect(sleeps.length).toBeLessThan(40);
   });
 
   it('ends at once when the settings are wrong, or there are none', async () => {
     const { chain, current, sign } = setup();
-    chain.refusal = new ChainSettingsError('the chain is another one');
+    chain.refusal = new ChainSettingsError({ sentence: 'the chain is another one' });
     expect(await bodyOf(sign())).toMatchObject({ code: RPC.internal });
     current.chain = undefined;
     expect(await bodyOf(sign())).toMatchObject({ code: RPC.internal });
@@ -138,7 +141,7 @@ describe('confirmForTask', () => {
   it('waits without an end for a chain that does not answer or is another one, with longer pauses', async () => {
     const { chain, sign, confirm, sleeps, log } = setup({ state: 'waiting' }, executed);
     await sign();
-    chain.failures = Array.from({ length: 50 }, () => new ChainUnavailableError('away'));
+    chain.failures = Array.from({ length: 50 }, () => new ChainUnavailableError({ sentence: 'away' }));
     expect(await confirm()).toMatchObject({ success: true });
     expect(Math.max(...sleeps)).toBe(30_000);
     const warned = log.lines.filter(({ level }) => level === 'warn');

@@ -29,8 +29,8 @@ describe('rpcClient', () => {
   });
 
   it.each<[string, Fetched]>([
-    ['a fault', { kind: 'fault', fault: 'not-connected', detail: `refused by ${url}` }],
-    ['a time limit', { kind: 'fault', fault: 'aborted', detail: 'aborted' }],
+    ['a fault', { kind: 'fault', fault: 'not-connected', detail: { sentence: `refused by ${url}` } }],
+    ['a time limit', { kind: 'fault', fault: 'aborted', detail: { sentence: 'aborted' } }],
     ['no JSON', json('<html>', 502)],
     ['no JSON-RPC', json({ hello: 1 }, 401)],
     ['an error of the server', json({ error: { code: -32005, message: 'limit exceeded' } }, 429)],

@@ -167,7 +167,7 @@ describe('runNpcTask', () => {
 
   it('asks an agent again that is not available, three times at most', async () => {
     const { open, run, asked } = await setup(async () => {
-      throw new AgentUnavailableError('away at http://10.0.0.1');
+      throw new AgentUnavailableError({ sentence: 'away at http://10.0.0.1' });
     });
     const task = await run(await open('social', { action: 'greet' }));
     expect(asked).toHaveLength(3);
@@ -179,7 +179,7 @@ describe('runNpcTask', () => {
 
   it('never shows the caller what the agent or the code said', async () => {
     const failing = await setup(async () => {
-      throw new AgentProtocolError('stack trace of http://10.0.0.1');
+      throw new AgentProtocolError({ sentence: 'stack trace of http://10.0.0.1' });
     });
     const failed = await failing.run(await failing.open('custom:crafting', { item: 'sword' }));
     expect(JSON.stringify(failed?.error)).not.toContain('10.0.0.1');

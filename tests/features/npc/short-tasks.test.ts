@@ -120,7 +120,7 @@ describe('ShortTasks', () => {
     const { deps, shortTasks, open } = setup();
     const finish = deps.npcTasks.finish.bind(deps.npcTasks);
     deps.npcTasks.finish = async (taskId, end) => {
-      if (taskId === 'task_1') throw new StorageUnavailableError('down');
+      if (taskId === 'task_1') throw new StorageUnavailableError({ sentence: 'down' });
       return await finish(taskId, end);
     };
     for (const taskId of ['task_1', 'task_2']) shortTasks.add(await open('emotion', gift, taskId));
@@ -155,7 +155,7 @@ describe('ShortTasks', () => {
   it('leaves a task stored while the database does not answer', async () => {
     const { deps, run } = setup();
     deps.emotions.add = async () => {
-      throw new StorageUnavailableError('down');
+      throw new StorageUnavailableError({ sentence: 'down' });
     };
     expect(await run('emotion', gift)).toMatchObject({ status: 'pending' });
     expect(deps.log.lines.map(({ message }) => message)).toEqual(['npc task not performed, retrying']);

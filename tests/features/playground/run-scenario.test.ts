@@ -28,7 +28,7 @@ function setup(answer: (writing: ScenarioWriting) => Answer[] = () => []) {
     },
     write: async (chatId, writing) => {
       calls.push(['write', chatId, writing]);
-      if (writing.text === 'refused') throw new StepFailedError('The file is empty.');
+      if (writing.text === 'refused') throw new StepFailedError({ sentence: 'The file is empty.' });
       const id = String(++ids);
       written.unshift({ id, direction: 'incoming', text: writing.text ?? '' });
       for (const { afterMs, event } of answer(writing)) {

@@ -97,7 +97,7 @@ const define: Parameters<typeof describeStores>[1] = (stores) => {
     const { id } = await stores.routes.create(aRoute(accountId, { name: 'first' }));
     let seen = 'first';
     const check = ({ name }: { name?: string }) => {
-      if (name !== seen) throw new Wa2aiError('PRECONDITION_FAILED', 'dead', 'It is another.');
+      if (name !== seen) throw new Wa2aiError('PRECONDITION_FAILED', 'dead', { sentence: 'It is another.' });
     };
     // In the first round the connections open one after the other, so that the changes are not at once.
     for (const round of [1, 2, 3]) {

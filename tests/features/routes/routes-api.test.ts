@@ -730,7 +730,7 @@ describe('POST /api/routes/ask', () => {
   it('says why the agent does not answer, and that it answers later', async () => {
     api.npc.agent.client = {
       sendMessage: async () => {
-        throw new AgentProtocolError('The agent has no app "a".');
+        throw new AgentProtocolError({ sentence: 'The agent has no app "a".' });
       },
     };
     const ask = async () => (await api.call('POST', '/api/routes/ask', { route, text: 'hola' })).body.data;

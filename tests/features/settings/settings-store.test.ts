@@ -33,7 +33,7 @@ describe.each(adapters)('settings of servers in %s', (_name, open) => {
     const settings = await open();
     const unless = (seen: unknown) => (stored: unknown) => {
       if (!isDeepStrictEqual(stored, seen))
-        throw new Wa2aiError('PRECONDITION_FAILED', 'dead', 'It is another.');
+        throw new Wa2aiError('PRECONDITION_FAILED', 'dead', { sentence: 'It is another.' });
     };
     let seen: unknown;
     for (const round of [1, 2, 3]) {

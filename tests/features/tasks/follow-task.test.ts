@@ -107,7 +107,7 @@ describe('followTask', () => {
 
   it('stores the exchanges that brought a report, also those of attempts that failed', async () => {
     const { run, service, message, clock, texts } = await setup([
-      new AgentUnavailableError('away'),
+      new AgentUnavailableError({ sentence: 'away' }),
       { kind: 'progress', text: '25 %', position: '25' },
       end('done'),
     ]);
@@ -140,7 +140,10 @@ describe('followTask', () => {
   });
 
   it('reports a failure without the text of the agent, and stores a dead letter', async () => {
-    const failure = new AgentProtocolError('The agent said: secret', { code: 'AGENT_TASK_FAILED' });
+    const failure = new AgentProtocolError(
+      { sentence: 'The agent said: secret' },
+      { code: 'AGENT_TASK_FAILED' },
+    );
     const { run, texts, message, state } = await setup([failure], { failureNotice: 'Sorry.' });
     expect(await run()).toEqual({ outcome: 'failed' });
     expect(texts()).toEqual(['Task remote-1 failed. Sorry.']);
@@ -151,7 +154,7 @@ describe('followTask', () => {
   });
 
   it('waits as long as the agent does not answer', async () => {
-    const away = new AgentUnavailableError('away');
+    const away = new AgentUnavailableError({ sentence: 'away' });
     const { clock, run, texts } = await setup([away, away, away, end('at last')]);
     const ended = run();
     await expect.poll(() => clock.advanceMs(60_000).then(texts)).toEqual(['at last']);

@@ -32,7 +32,7 @@ describe('serveTask', () => {
     });
     let isDown = true;
     const sendMessage: typeof service.sendMessage = (input) => {
-      if (isDown) throw new StorageUnavailableError('down');
+      if (isDown) throw new StorageUnavailableError({ sentence: 'down' });
       return service.sendMessage(input);
     };
     const steps = new DirectSteps();

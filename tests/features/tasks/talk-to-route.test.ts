@@ -34,7 +34,7 @@ describe('talkToRoute', () => {
   it('fails without the words of the agent', async () => {
     const { start, taskId, last } = await setup({
       agent: async () => {
-        throw new AgentTimeoutError('a secret of the agent');
+        throw new AgentTimeoutError({ sentence: 'a secret of the agent' });
       },
     });
     expect(await start(taskId)).toEqual({ outcome: 'failed' });
@@ -46,7 +46,7 @@ describe('talkToRoute', () => {
     const { start, taskId, last, routes } = await setup({
       agent: async (text, _signal, _isRepeat, endpoint) => {
         asked.push(endpoint);
-        if (endpoint !== 'http://fallback.test') throw new AgentTimeoutError('slow');
+        if (endpoint !== 'http://fallback.test') throw new AgentTimeoutError({ sentence: 'slow' });
         return { success: true, response: `fallback for ${text}` };
       },
     });
@@ -63,7 +63,7 @@ describe('talkToRoute', () => {
     const { start, taskId, last } = await setup(
       {
         agent: async () => {
-          throw new AgentTimeoutError('a secret of the agent');
+          throw new AgentTimeoutError({ sentence: 'a secret of the agent' });
         },
       },
       { config: { shared: true, failure: { fallbackText: 'We are closed.' } } },

@@ -70,7 +70,7 @@ describe('GET /api/tasks/{id}', () => {
     api.npc.agent.client = {
       sendMessage,
       taskNow: async () => {
-        throw new AgentUnavailableError('The agent is away.');
+        throw new AgentUnavailableError({ sentence: 'The agent is away.' });
       },
     };
     expect((await api.call('GET', `/api/tasks/${id}`)).body.data).toMatchObject({

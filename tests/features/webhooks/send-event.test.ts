@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { errorOfSaid, say } from '../../../router/src/core/phrases.ts';
 import { sendEvent } from '../../../router/src/features/webhooks/send-event.ts';
 import type { AgentTransport } from '../../../router/src/infra/agents/transport/agent-transport.ts';
 import type { Fetched, FetchOptions } from '../../../router/src/infra/agents/transport/bounded-fetch.ts';
@@ -24,7 +25,7 @@ function setup(answer: Fetched | undefined, given: Partial<typeof event> = {}) {
       if (answer) return Promise.resolve(answer);
       return new Promise((resolve) =>
         options.signal.addEventListener('abort', () =>
-          resolve({ kind: 'fault', fault: 'aborted', detail: 'aborted' }),
+          resolve({ kind: 'fault', fault: 'aborted', detail: { sentence: 'aborted' } }),
         ),
       );
     },
@@ -43,7 +44,7 @@ const answered = (status: number, headers: Record<string, string> = {}): Fetched
 const failed = (fault: Extract<Fetched, { kind: 'fault' }>['fault']): Fetched => ({
   kind: 'fault',
   fault,
-  detail: 'the detail',
+  detail: { sentence: 'the detail' },
 });
 
 describe('sendEvent', () => {
@@ -65,16 +66,20 @@ describe('sendEvent', () => {
   });
 
   it.each([
-    [answered(500), { status: 500, error: 'The receiver answered status 500.' }],
-    [answered(503, { 'retry-after': '7' }), { status: 503, error: expect.any(String), retryAfterMs: 7_000 }],
-    [answered(302), { status: 302, error: expect.stringMatching(/Redirects are not followed/) }],
-    [failed('refused'), { error: 'The receiver was not called: the detail.' }],
-    [failed('not-connected'), { error: 'Cannot connect to the receiver: the detail.' }],
-    [failed('no-answer'), { error: expect.stringMatching(/ended the connection/) }],
-    [failed('broken'), { error: expect.stringMatching(/ended the connection/) }],
-  ])('says how it failed, without what the receiver answered %#', async (answer, expected) => {
+    [answered(500), say('delivery.status', { status: 500 }), { status: 500 }],
+    [
+      answered(503, { 'retry-after': '7' }),
+      say('delivery.status', { status: 503 }),
+      { status: 503, retryAfterMs: 7_000 },
+    ],
+    [answered(302), say('delivery.redirect', { status: 302 }), { status: 302 }],
+    [failed('refused'), say('delivery.not-called', { why: 'the detail' }), {}],
+    [failed('not-connected'), say('delivery.not-connected', { why: 'the detail' }), {}],
+    [failed('no-answer'), say('delivery.connection-ended', { why: 'the detail' }), {}],
+    [failed('broken'), say('delivery.connection-ended', { why: 'the detail' }), {}],
+  ])('says how it failed, without what the receiver answered %#', async (answer, said, more) => {
     const result = await setup(answer).sent;
-    expect(result).toEqual(expected);
+    expect(result).toEqual({ ...errorOfSaid(said), ...more });
     expect(JSON.stringify(result)).not.toContain('private');
   });
 
@@ -86,7 +91,7 @@ describe('sendEvent', () => {
     const { clock, sent } = setup(undefined);
     await settle();
     await clock.advanceMs(10_000);
-    expect(await sent).toEqual({ error: 'The receiver did not answer within 10 seconds.' });
+    expect(await sent).toEqual(errorOfSaid(say('delivery.silent', { seconds: 10 })));
   });
 
   it('throws when it is stopped', async () => {
@@ -98,7 +103,7 @@ describe('sendEvent', () => {
 
   it('sends nothing without a secret', async () => {
     const { calls, sent } = setup(answered(200), { secret: undefined as never });
-    expect(await sent).toEqual({ error: expect.stringMatching(/cannot be decrypted/) });
+    expect(await sent).toEqual(errorOfSaid(say('delivery.secret-unreadable')));
     expect(calls).toEqual([]);
   });
 });

@@ -201,7 +201,7 @@ describe('WebhookDispatcher', () => {
 
   it('goes on after the database was unavailable', async () => {
     const { dispatcher, clock, store, claims, attempts, log } = await setup();
-    claims.failure = new StorageUnavailableError('The database does not answer.');
+    claims.failure = new StorageUnavailableError({ sentence: 'The database does not answer.' });
     store.emit('message', 'a', '1', {});
     dispatcher.start();
     await settle();

@@ -40,7 +40,7 @@ describe('the clock of the database server', () => {
       const outbox = new PostgresOutbox(postgres);
       const { row } = await outbox.addDirect(aReply(account, `${aPerson().phone}@s.whatsapp.net`));
       await outbox.markSending(row.id);
-      await outbox.delay(row.id, MINUTE_MS, 'Not uploaded.');
+      await outbox.delay(row.id, MINUTE_MS, { sentence: 'Not uploaded.' });
       expect(await outbox.queued(account, 5)).toEqual([]);
       await postgres.execute(sql`
         UPDATE outbox SET attempted_at = attempted_at + interval '5 hours',

@@ -344,7 +344,7 @@ describe('retention', () => {
     const stored = await inbox.add(aMessage(accountId, aPerson(), { text: 'died' }), NODE);
     await inbox.finishTurn(stored.messageId, { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
     const { row } = await outbox.addDirect(aReply(accountId, `${aPerson().phone}@s.whatsapp.net`));
-    await outbox.markDead(row.id, 'No such chat.');
+    await outbox.markDead(row.id, { sentence: 'No such chat.' });
 
     await runIn(59, { text: 1, outbox: 14 });
     const open = await new PostgresDeadLetters(postgres).open({ accountId }, 9);

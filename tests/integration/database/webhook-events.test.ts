@@ -193,7 +193,7 @@ describe('events of webhooks', () => {
     expect(await bodiesOf(webhook)).toHaveLength(1);
     await inbox.finishTurn(messageId, dead);
     const { row } = await outbox.addDirect(aReply(accountId, `${aPerson().phone}@s.whatsapp.net`));
-    await outbox.markDead(row.id, 'It was refused.');
+    await outbox.markDead(row.id, { sentence: 'It was refused.' });
     expect(await bodiesOf(webhook)).toMatchObject([
       {},
       { id: messageId, deadLetterId: rows[0]?.deadLetterId },

@@ -41,7 +41,8 @@ function setup(options: { hasOthers?: boolean; failStart?: boolean } = {}) {
     return {
       accountId: deps.fence.accountId,
       start: async () => {
-        if (options.failStart) throw new StorageUnavailableError('The database is not reachable.');
+        if (options.failStart)
+          throw new StorageUnavailableError({ sentence: 'The database is not reachable.' });
         calls.push('connected');
       },
       stop: async () => void calls.push('disconnected'),
@@ -221,7 +222,7 @@ describe('createAccounts, for an account without a route', () => {
 
   it('logs it with a later status when the routes could not be read at first', async () => {
     const { start, status, hints, list } = setup();
-    list.mockRejectedValueOnce(new StorageUnavailableError('The database is not reachable.'));
+    list.mockRejectedValueOnce(new StorageUnavailableError({ sentence: 'The database is not reachable.' }));
     await start();
     await status({});
     expect(hints()).toEqual([]);

@@ -36,7 +36,7 @@ function setup() {
   const started: unknown[] = [];
   const away = { isAway: false };
   vi.spyOn(DbosTasks.prototype, 'start').mockImplementation(async (task) => {
-    if (away.isAway) throw new StorageUnavailableError('away');
+    if (away.isAway) throw new StorageUnavailableError({ sentence: 'away' });
     started.push(task);
   });
   const remoteTasks = {

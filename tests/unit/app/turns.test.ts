@@ -111,7 +111,7 @@ it('waits at most ten seconds between two attempts, and as long as the agent say
       sendMessage: async () => {
         times.push(clock.now());
         const retryAfterMs = times.length === 12 ? 30_000 : undefined;
-        throw new AgentUnavailableError('away', { retryAfterMs });
+        throw new AgentUnavailableError({ sentence: 'away' }, { retryAfterMs });
       },
     },
     { WA2AI_AGENT_ATTEMPTS: '13', WA2AI_AGENT_PATIENCE_MS: '0' },
@@ -129,7 +129,7 @@ it('logs when the circuit of an agent opens', async () => {
     {
       sendMessage: async (_endpoint, _message, options) => {
         await options?.beforeRequest?.();
-        throw new AgentUnavailableError('away');
+        throw new AgentUnavailableError({ sentence: 'away' });
       },
     },
     { WA2AI_AGENT_PATIENCE_MS: '0' },
@@ -145,7 +145,8 @@ it('logs when the circuit of an agent opens', async () => {
 it('loads and stores the file of a message, with a new reference when WhatsApp has deleted it', async () => {
   const loaded: Array<string | undefined> = [];
   const download = vi.spyOn(whatsApp, 'downloadMedia').mockImplementation(async (_config, reference) => {
-    if (reference === MEDIA.reference) throw new MediaError('MEDIA_GONE', 'WhatsApp has deleted it.');
+    if (reference === MEDIA.reference)
+      throw new MediaError('MEDIA_GONE', { sentence: 'WhatsApp has deleted it.' });
     return Buffer.from(`bytes of ${reference}`);
   });
   const { receive, reloaded, saved, config } = setup({

@@ -16,7 +16,7 @@ import {
 describe('Wa2aiError', () => {
   it('has the name of its class and keeps the cause', () => {
     const cause = new Error('socket closed');
-    expect(new SendUncertainError('No ack.', { cause })).toMatchObject({
+    expect(new SendUncertainError({ sentence: 'No ack.' }, { cause })).toMatchObject({
       name: 'SendUncertainError',
       code: 'SEND_UNCERTAIN',
       disposition: 'uncertain',
@@ -26,7 +26,9 @@ describe('Wa2aiError', () => {
   });
 
   it('shows its detail, which may contain message text, to no serializer', () => {
-    const error = new AgentProtocolError('The agent failed.').withDetail({ asked: 'secret text' });
+    const error = new AgentProtocolError({ sentence: 'The agent failed.' }).withDetail({
+      asked: 'secret text',
+    });
     expect(error.detail).toEqual({ asked: 'secret text' });
     for (const shown of [JSON.stringify(error), inspect(error, { showHidden: true }), error.stack]) {
       expect(shown).not.toContain('secret text');
@@ -38,12 +40,12 @@ describe('Wa2aiError', () => {
 
 describe('isRetryable', () => {
   it.each([
-    [new AgentUnavailableError('away'), true],
-    [new StorageTroubleError('full', 'The disk is full.'), true],
-    [new MediaError('MEDIA_UNAVAILABLE', 'slow'), true],
-    [new MediaError('MEDIA_GONE', 'gone'), false],
-    [new SendUncertainError('no ack'), false],
-    [new Wa2aiError('CODE', 'dead', 'no'), false],
+    [new AgentUnavailableError({ sentence: 'away' }), true],
+    [new StorageTroubleError('full', { sentence: 'The disk is full.' }), true],
+    [new MediaError('MEDIA_UNAVAILABLE', { sentence: 'slow' }), true],
+    [new MediaError('MEDIA_GONE', { sentence: 'gone' }), false],
+    [new SendUncertainError({ sentence: 'no ack' }), false],
+    [new Wa2aiError('CODE', 'dead', { sentence: 'no' }), false],
     [Object.assign(new Error('foreign'), { disposition: 'retry' }), false],
     [undefined, false],
   ])('of %s is %s', (error, expected) => {
@@ -57,7 +59,7 @@ describe('StorageTroubleError', () => {
     ['read-only', 'STORAGE_READ_ONLY'],
     ['newer', 'STORAGE_NEWER'],
   ] as const)('has for %s the code %s, and is an unavailable storage', (trouble, code) => {
-    const error = new StorageTroubleError(trouble, 'Act.');
+    const error = new StorageTroubleError(trouble, { sentence: 'Act.' });
     expect(error).toMatchObject({ code, trouble, disposition: 'retry', message: 'Act.' });
     expect(error).toBeInstanceOf(StorageUnavailableError);
   });

@@ -5,7 +5,7 @@ import { MemoryState } from '../../doubles/memory-state.ts';
 import { judge } from '../../simulation/judge.ts';
 
 const ANA = '34670000001@s.whatsapp.net';
-const FILE_NOTICE = new MediaError('MEDIA_UNAVAILABLE', '').forPerson;
+const FILE_NOTICE = new MediaError('MEDIA_UNAVAILABLE', { sentence: '' }).forPerson;
 
 /** A picture that was answered with the notice that it could not be loaded. */
 async function violationsOf({

@@ -67,9 +67,10 @@ function Shown({ accountId }: { accountId: string }) {
             </p>
           )}
           {outgoing && outgoing.queued > 0 && <p>{text.queued(count(outgoing.queued))}</p>}
-          {outgoing?.delayed.map(({ why, messages: waiting, until }) => (
+          {outgoing?.delayed.map(({ why, phrase, messages: waiting, until }) => (
             <p key={why}>
-              {text.delayed(count(waiting))} {why} {text.firstLeaves} <Time at={until} />.
+              {text.delayed(count(waiting))} <ServiceText text={why} phrase={phrase} /> {text.firstLeaves}{' '}
+              <Time at={until} />.
             </p>
           ))}
           <p>

@@ -3,6 +3,7 @@ import { useQuery } from '../../api/use-query.ts';
 import { useTexts } from '../../app/language.ts';
 import { Badge, Card } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
 
 type Route = Schemas['Route'];
 
@@ -49,13 +50,15 @@ function AgentCard({ route }: { route: Route }) {
           {text.route}: {chat}
         </p>
         <Loaded query={answer}>
-          {({ data: { card, problem } }) =>
+          {({ data: { card, problem = '', phrase } }) =>
             card ? (
               <Facts card={card} />
             ) : (
               <div class="notice busy">
                 <strong>{text.cardProblem}</strong>
-                <p>{problem}</p>
+                <p>
+                  <ServiceText text={problem} phrase={phrase} />
+                </p>
               </div>
             )
           }

@@ -5,6 +5,7 @@ import { hrefOf, navigate } from '../../app/location.ts';
 import { Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { AgentActions } from './agent-actions.tsx';
 import { AgentFiles } from './agent-files.tsx';
 import { AgentLog } from './agent-log.tsx';
@@ -50,11 +51,11 @@ export function HostedAgent({ id }: { id: string }) {
 
 function Facts({ agent }: { agent: Schemas['HostedAgent'] }) {
   const text = useTexts('agents');
-  const { hosted, problem, routeId } = agent;
+  const { hosted, problem, phrase, routeId } = agent;
   const { memoryMb, cpus, command, env } = hosted;
   const facts = [
     [text.state, <AgentState key="state" agent={agent} />],
-    [text.problem, problem],
+    [text.problem, problem && <ServiceText key="problem" text={problem} phrase={phrase} />],
     [text.runs, <Runs key="runs" agent={agent} />],
     [text.command, command && <code key="command">{command.join(' ')}</code>],
     [text.profile, hosted.profile],

@@ -11,6 +11,7 @@ import { Badge, Card } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
 
 type Task = Schemas['AgentTask'];
 
@@ -126,9 +127,14 @@ function LiveProgress({ task }: { task: Task }) {
     }, ASK_EVERY_MS);
     return () => clearInterval(timer);
   }, [answer.reload]);
-  const { now, problem = answer.problem?.message } = answer.data?.data ?? {};
+  const { now, problem = answer.problem?.message, phrase } = answer.data?.data ?? {};
   if (now === undefined) {
-    return <span class="faint">{problem ?? (answer.data ? text.unknown : text.asking)}</span>;
+    const shown = problem ?? (answer.data ? text.unknown : text.asking);
+    return (
+      <span class="faint">
+        {problem === undefined || !phrase ? shown : <ServiceText text={problem} phrase={phrase} />}
+      </span>
+    );
   }
   return (
     <div class="task-progress">

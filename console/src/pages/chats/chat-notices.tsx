@@ -5,6 +5,7 @@ import { Allowed } from '../../app/caller.tsx';
 import type { Chat, Draft } from '../../conversation/chat-types.ts';
 import { DraftForm } from '../../conversation/draft-form.tsx';
 import { useTimes } from '../../conversation/times.ts';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { useText } from './texts.ts';
 
 /** What waits for an operator in a chat: its pause, a stranger. @param props.drafts those without a bubble */
@@ -63,7 +64,8 @@ export function ChatNotices({
       {pause && (
         <div class="notice">
           <p>
-            {pauseText(pause, t, full)} {pause.reason}
+            {pauseText(pause, t, full)}{' '}
+            {pause.reason && <ServiceText text={pause.reason} phrase={pause.phrase} />}
           </p>
           <Allowed scope="messages:send">
             <button

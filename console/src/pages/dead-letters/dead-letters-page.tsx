@@ -96,7 +96,7 @@ export function DeadLettersPage() {
                   <span class="group-count">{group.count}</span>
                   <span class="group-reason">{group.reason}</span>
                   <span class="group-error">
-                    <ServiceText text={group.error} code={group.reason} />
+                    <ServiceText text={group.error} phrase={group.phrase} code={group.reason} />
                   </span>
                   <time class="hint" dateTime={group.newestAt}>
                     {t('newest')}: {full(group.newestAt)}
@@ -150,8 +150,20 @@ function LetterCard({
 }) {
   const t = useText();
   const { full } = useTimes();
-  const { id, chatId, pushName, text, reason, error, attempts, outboxId, messageId, failedAt, state } =
-    letter;
+  const {
+    id,
+    chatId,
+    pushName,
+    text,
+    reason,
+    error,
+    phrase,
+    attempts,
+    outboxId,
+    messageId,
+    failedAt,
+    state,
+  } = letter;
   const maySend = useMay()('messages:send');
   const [isOpen, setIsOpen] = useState(false);
   const who = pushName ?? addressOf(letter);
@@ -163,7 +175,7 @@ function LetterCard({
       </p>
       {text !== '' && <blockquote>{text}</blockquote>}
       <p>
-        <ServiceText text={error} code={reason} />
+        <ServiceText text={error} phrase={phrase} code={reason} />
       </p>
       <p class="hint">
         {t('failedAt')}: <time dateTime={failedAt}>{full(failedAt)}</time> · {t('attempts')}: {attempts}

@@ -8,6 +8,7 @@ import { Badge, Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { useTimes } from '../../conversation/times.ts';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { downloadText } from './download-text.ts';
 import { useText } from './texts.ts';
 
@@ -130,10 +131,14 @@ function ResultCard({ result }: { result: Result }) {
         columns={[
           {
             title: t('step'),
-            cell: ({ number, step, detail }) => (
+            cell: ({ number, step, detail, phrase }) => (
               <>
                 {number}. {step}
-                {detail !== undefined && <p class="faint">{detail}</p>}
+                {detail !== undefined && (
+                  <p class="faint">
+                    <ServiceText text={detail} phrase={phrase} />
+                  </p>
+                )}
               </>
             ),
           },

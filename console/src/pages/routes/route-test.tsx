@@ -5,6 +5,7 @@ import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
 import type { RouteDraft } from './route-draft.ts';
 
@@ -77,10 +78,12 @@ function ProbeView({ probe }: { probe: Schemas['RouteProbe'] }) {
           </>
         )}
       </dl>
-      {findings.map(({ code, message }) => (
+      {findings.map(({ code, message, phrase }) => (
         <div class="notice bad" key={code + message}>
           <strong>{code}</strong>
-          <p>{message}</p>
+          <p>
+            <ServiceText text={message} phrase={phrase} />
+          </p>
         </div>
       ))}
     </>

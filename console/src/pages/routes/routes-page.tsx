@@ -57,9 +57,9 @@ function RouteList({ saved }: { saved?: SavedRoute }) {
       {saved && saved.warnings.length > 0 && (
         <div class="notice busy" role="status">
           <strong>{text.warnings.replace('{name}', saved.route.name ?? saved.route.channelId)}</strong>
-          {saved.warnings.map(({ code, field, message }) => (
+          {saved.warnings.map(({ code, field, message, phrase }) => (
             <p key={code + field}>
-              <code>{field ?? code}</code> <ServiceText text={message} code={code} />
+              <code>{field ?? code}</code> <ServiceText text={message} phrase={phrase} code={code} />
             </p>
           ))}
         </div>

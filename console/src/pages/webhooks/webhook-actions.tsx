@@ -5,6 +5,7 @@ import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { toast } from '../../components/toast.tsx';
+import { useTranslation } from '../../translation/use-translation.ts';
 import { WebhookForm } from './webhook-form.tsx';
 import type { Webhook } from './webhooks-page.tsx';
 
@@ -12,6 +13,7 @@ import type { Webhook } from './webhooks-page.tsx';
 export function WebhookActions({ webhook, reload }: { webhook: Webhook; reload: () => void }) {
   const text = useTexts('webhooks');
   const [open, setOpen] = useState<'edit' | 'remove'>();
+  const { sentence } = useTranslation();
   const path = { id: webhook.id };
   const change = useAction(async () => {
     await call('PATCH /api/webhooks/{id}', { path, body: { isEnabled: !webhook.isEnabled } });
@@ -20,7 +22,7 @@ export function WebhookActions({ webhook, reload }: { webhook: Webhook; reload: 
   const test = useAction(async () => {
     const { data } = await call('POST /api/webhooks/{id}/test', { path });
     if (data.isDelivered) toast(text.testGood(String(data.status)), 'good');
-    else toast(text.testBad(data.error ?? ''), 'bad');
+    else toast(text.testBad(sentence(data.phrase) ?? data.error ?? ''), 'bad');
   });
   const remove = useAction(async () => {
     await call('DELETE /api/webhooks/{id}', { path });

@@ -10,6 +10,7 @@ import { Badge, Card, type Mood, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { WebhookActions } from './webhook-actions.tsx';
 import { Events, type Webhook, WebhookState } from './webhooks-page.tsx';
 
@@ -123,12 +124,16 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
 
 function Result({ delivery, webhook }: { delivery: Delivery; webhook: Webhook }) {
   const text = useTexts('webhooks');
-  const { state, status, error, dueAt, waitsFor } = delivery;
+  const { state, status, error, phrase, dueAt, waitsFor } = delivery;
   return (
     <div>
       <Badge mood={MOODS[state]}>{text.states[state]}</Badge>{' '}
       {status !== undefined && <span class="faint">{text.status(String(status))}</span>}
-      {error !== undefined && state !== 'delivered' && <p class="faint">{error}</p>}
+      {error !== undefined && state !== 'delivered' && (
+        <p class="faint">
+          <ServiceText text={error} phrase={phrase} />
+        </p>
+      )}
       {dueAt !== undefined && (
         <p class="faint">
           {text.next}: {Date.parse(dueAt) > Date.now() ? <Time at={dueAt} /> : text.now}

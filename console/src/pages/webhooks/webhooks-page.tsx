@@ -10,6 +10,7 @@ import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import type { PageProps } from '../../pages.ts';
+import { ServiceText } from '../../translation/service-text.tsx';
 import { WebhookActions } from './webhook-actions.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { WebhookLog } from './webhook-log.tsx';
@@ -89,7 +90,7 @@ export function Events({ events }: { events: Webhook['events'] }) {
 /** Whether events are sent, and whether they arrive. */
 export function WebhookState({ webhook }: { webhook: Webhook }) {
   const text = useTexts('webhooks');
-  const { isEnabled, failures, disabledReason, pausedUntil, waiting } = webhook;
+  const { isEnabled, failures, disabledReason, disabledPhrase, pausedUntil, waiting } = webhook;
   const queue = (
     <>
       {pausedUntil !== undefined && Date.parse(pausedUntil) > Date.now() && (
@@ -104,7 +105,11 @@ export function WebhookState({ webhook }: { webhook: Webhook }) {
     return (
       <div>
         <Badge mood={disabledReason === undefined ? 'quiet' : 'bad'}>{text.off}</Badge>
-        {disabledReason !== undefined && <p class="faint">{disabledReason}</p>}
+        {disabledReason !== undefined && (
+          <p class="faint">
+            <ServiceText text={disabledReason} phrase={disabledPhrase} />
+          </p>
+        )}
         {queue}
       </div>
     );

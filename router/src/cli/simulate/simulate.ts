@@ -79,7 +79,7 @@ function callerOf(api: Api): CallApi {
       return await api.call(method, path.replace('{id}', encodeURIComponent(id)), request);
     } catch (error) {
       if (!(error instanceof CliError) || error.exitCode !== EXIT.failed) throw error;
-      throw new StepFailedError(error.message, { cause: error });
+      throw new StepFailedError({ sentence: error.message }, { cause: error });
     }
   };
 }

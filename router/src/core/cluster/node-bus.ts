@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { NodeId } from '../chat-id.ts';
 import { type Clock, within } from '../clock.ts';
 import { type ErrorCode, Wa2aiError } from '../errors.ts';
+import { type Phrase, say } from '../phrases.ts';
 
 /** What nodes send each other, as JSON: its kind and fields. */
 export interface NodeMessage {
@@ -181,8 +182,8 @@ export class NodeCalls {
       this.#publish(nodeCall, id, node, encoded({ method, args }));
       const outcome = await within(this.#deps.clock, waitMs, arrived);
       if (!outcome?.error) return outcome && { value: outcome.value };
-      const { code, isLater, message } = outcome.error;
-      throw new Wa2aiError(code, isLater ? 'retry' : 'dead', message);
+      const { code, isLater, message: sentence, phrase } = outcome.error;
+      throw new Wa2aiError(code, isLater ? 'retry' : 'dead', { sentence, ...(phrase && { phrase }) });
     } finally {
       this.#waiting.delete(id);
     }
@@ -226,23 +227,20 @@ export class NodeCalls {
 
 interface Outcome {
   value?: unknown;
-  error?: { code: ErrorCode; isLater: boolean; message: string };
+  error?: { code: ErrorCode; isLater: boolean; message: string; phrase?: Phrase };
 }
 
 /** @throws {Wa2aiError} it is larger than nodes send */
 function encoded(content: object): string {
   const text = Buffer.from(JSON.stringify(content)).toString('base64');
   if (text.length <= MAX_CHARS) return text;
-  throw new Wa2aiError(
-    'TOO_LARGE_FOR_NODE',
-    'dead',
-    'This is too large to be sent from one node to another.',
-  );
+  throw new Wa2aiError('TOO_LARGE_FOR_NODE', 'dead', say('node.too-large'));
 }
 
 /** An unknown error stays at this node. */
 function faultOf(error: unknown): Outcome['error'] {
   const known = error instanceof Wa2aiError ? error : undefined;
-  const message = known?.message ?? 'The other node failed; its log has the cause.';
-  return { code: known?.code ?? 'INTERNAL', isLater: known?.disposition !== 'dead', message };
+  const { sentence: message, phrase } = known?.said ?? say('node.fault');
+  const isLater = known?.disposition !== 'dead';
+  return { code: known?.code ?? 'INTERNAL', isLater, message, ...(phrase && { phrase }) };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentProtocolError, FileRefusedError } from '../errors.ts';
 import { type AgentResponse, MAX_MEDIA_BYTES, type MediaKind, type ReplyFile } from '../models.ts';
-import { PHRASES } from '../phrases.ts';
+import { PHRASES, type Said, say } from '../phrases.ts';
 
 const MAX_NAME_CHARS = 200;
 const OPUS_TYPE = 'audio/ogg; codecs=opus';
@@ -13,10 +13,7 @@ export const MEDIA_TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,60}/;
 
 /** A file as agents write it in JSON. */
 export const fileField = z.object({
-  mimeType: z
-    .string()
-    .regex(MEDIA_TYPE, 'must be a media type such as image/png')
-    .describe('Media type: `image/png`.'),
+  mimeType: z.string().regex(MEDIA_TYPE, PHRASES['field.media-type']).describe('Media type: `image/png`.'),
   data: z
     .string()
     .min(1)
@@ -32,7 +29,7 @@ export const fileLinkField = z.object({
     .max(2048)
     .refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), PHRASES['field.http-or-https-url'])
     .describe('URL of the file. Loaded from the hosts of `config.reply.fileHosts`, else sent as text.'),
-  mimeType: z.string().regex(MEDIA_TYPE, 'must be a media type such as image/png').nullish(),
+  mimeType: z.string().regex(MEDIA_TYPE, PHRASES['field.media-type']).nullish(),
   fileName: z.string().max(200).nullish().describe('Name of a document.'),
 });
 
@@ -80,9 +77,7 @@ export function agentFile({
 }): ReplyFile {
   const bytes = typeof data === 'string' ? Buffer.from(data, 'base64') : data;
   if (bytes.length > MAX_MEDIA_BYTES) {
-    throw new AgentProtocolError(
-      `The agent answered with a file of ${bytes.length} bytes; at most ${MAX_MEDIA_BYTES} can be sent.`,
-    );
+    throw new AgentProtocolError(say('agent.file-too-large', { bytes: bytes.length, max: MAX_MEDIA_BYTES }));
   }
   const name = fileName?.replace(/[\p{Cc}/\\]/gu, '_').slice(0, MAX_NAME_CHARS);
   return { ...shownAs(mimeType, bytes), ...(name && { fileName: name }), bytes };
@@ -227,21 +222,21 @@ export interface GivenFile {
 export type WantedFile = GivenFile | { url: string; fileName?: string };
 
 /** The formats that WhatsApp shows for each kind, and what to do with another one. A document may be anything. */
-const FORMATS: Record<Exclude<MediaKind, 'document'>, { types: RegExp; sentence: string }> = {
+const FORMATS: Record<Exclude<MediaKind, 'document'>, { types: RegExp; why: Said }> = {
   image: {
     types: /^image\/(?:jpeg|png)$/,
-    sentence: 'is no JPEG or PNG picture. Send another format as a document',
+    why: say('file.not-picture'),
   },
   video: {
     types: /^video\/(?:mp4|3gpp)$/,
-    sentence: 'is no MP4 or 3GP video. Send another format as a document',
+    why: say('file.not-video'),
   },
   audio: {
     types: /^audio\/(?:mpeg|mp4|aac|amr|ogg; codecs=opus)$/,
-    sentence: 'is no MP3, M4A, AAC, AMR or OGG (Opus) file. Send another format as a document',
+    why: say('file.not-audio'),
   },
-  voice: { types: /^audio\/ogg; codecs=opus$/, sentence: 'is no Opus sound in an OGG file' },
-  sticker: { types: /^image\/webp$/, sentence: 'is no WebP picture' },
+  voice: { types: /^audio\/ogg; codecs=opus$/, why: say('file.not-voice') },
+  sticker: { types: /^image\/webp$/, why: say('file.not-sticker') },
 };
 
 /** Whether it can be sent as a voice note as it is. */
@@ -255,7 +250,7 @@ export function isVoiceNote(bytes: Uint8Array): boolean {
  * @throws {FileRefusedError} it is empty, too large, or has a format that WhatsApp does not show as this kind
  */
 export function sendableFile(kind: MediaKind, { bytes, mimeType = '', fileName }: GivenFile): ReplyFile {
-  if (bytes.length === 0) throw new FileRefusedError('The file is empty.');
+  if (bytes.length === 0) throw new FileRefusedError(say('file.empty'));
   checkSize(bytes.length, kind === 'sticker' ? MAX_STICKER_BYTES : MAX_MEDIA_BYTES);
   const detected = typeAs(kind, detectMediaType(bytes));
   if (kind === 'document') {
@@ -263,18 +258,20 @@ export function sendableFile(kind: MediaKind, { bytes, mimeType = '', fileName }
     const name = fileName?.replace(/[\p{Cc}/\\]/gu, '_').slice(0, MAX_NAME_CHARS);
     return { kind, mimeType: detected ?? named ?? UNKNOWN_TYPE, ...(name && { fileName: name }), bytes };
   }
-  const { types, sentence } = FORMATS[kind];
+  const { types, why } = FORMATS[kind];
   if (detected === undefined || !types.test(detected)) {
-    throw new FileRefusedError(`The file ${sentence}${detected ? ` (it is ${detected})` : ''}.`);
+    throw new FileRefusedError(
+      detected ? say('file.not-of-kind-but', { why, type: detected }) : say('file.not-of-kind', { why }),
+    );
   }
-  if (kind === 'voice' && !readOpusFile(bytes)) throw new FileRefusedError('The OGG file is damaged.');
+  if (kind === 'voice' && !readOpusFile(bytes)) throw new FileRefusedError(say('file.ogg-damaged'));
   return { kind, mimeType: detected, bytes };
 }
 
 /** @throws {FileRefusedError} */
 export function checkSize(bytes: number, most = MAX_MEDIA_BYTES): void {
   if (bytes <= most) return;
-  throw new FileRefusedError(`The file is larger than ${most / 1_000_000} MB.`);
+  throw new FileRefusedError(say('file.too-large', { megabytes: most / 1_000_000 }));
 }
 
 /** MP4 has one form for videos and for sound. */

@@ -6,6 +6,7 @@ import { StorageUnavailableError } from '../errors.ts';
 import { KeyedQueue } from '../keyed-queue.ts';
 import type { Logger } from '../logger.ts';
 import type { OutgoingMessage } from '../models.ts';
+import { say } from '../phrases.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Fence, Lease } from '../ports/cluster.ts';
 import type { Outbox } from '../ports/outbox.ts';
@@ -229,7 +230,7 @@ export class ReplyDelivery {
         if (this.#queued.has(outboxId)) continue;
         const fields = { ...replyFields(reply), attempts };
         if (attempts >= MAX_UNACKNOWLEDGED && openForMs >= MAX_UNACKNOWLEDGED * ackTimeoutMs) {
-          const error = `WhatsApp accepted it ${attempts} times and never acknowledged it.`;
+          const error = say('send.never-acknowledged', { count: attempts });
           await outbox.markDead(outboxId, error, 'never-acknowledged');
           log.error(fields, 'reply never acknowledged');
         } else {

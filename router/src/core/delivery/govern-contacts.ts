@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { NotOnWhatsAppError, Wa2aiError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { type Said, say } from '../phrases.ts';
 import {
   decideFirstContact,
   decideQuietHours,
@@ -87,7 +88,7 @@ export class ContactGovernor {
 
   async #delay(
     { outboxId }: QueuedReply,
-    { forMs, why }: { forMs: number; why: string },
+    { forMs, why }: { forMs: number; why: Said },
     reason: string,
     log: Logger,
   ): Promise<false> {
@@ -98,7 +99,7 @@ export class ContactGovernor {
   }
 
   async #end({ outboxId }: QueuedReply, log: Logger): Promise<false> {
-    await this.#deps.outbox.markDead(outboxId, new NotOnWhatsAppError().message, 'not-on-whatsapp');
+    await this.#deps.outbox.markDead(outboxId, new NotOnWhatsAppError().said, 'not-on-whatsapp');
     log.warn({}, 'message not sent: WhatsApp has no account with this number');
     return false;
   }
@@ -107,7 +108,7 @@ export class ContactGovernor {
 /** What is known of a number now. `why` is a sentence for the row that waits. */
 type LookUp =
   | { kind: 'known'; isOnWhatsApp: boolean }
-  | { kind: 'wait'; forMs: number; why: string }
+  | { kind: 'wait'; forMs: number; why: Said }
   /** The account is not connected: ask when it is. */
   | { kind: 'offline' };
 
@@ -159,7 +160,7 @@ export class NumberLookUps {
     const { bucket, waitMs } = takeToken(this.#bucket, BUDGET, clock.monotonicMs());
     this.#bucket = bucket;
     if (waitMs > 0) {
-      const why = 'It is a first contact, and WhatsApp is asked about at most 10 new numbers a minute.';
+      const why = say('governor.asks-slowly');
       return { kind: 'wait', forMs: waitMs, why };
     }
     let isOnWhatsApp: boolean;
@@ -169,7 +170,7 @@ export class NumberLookUps {
       if (error instanceof Wa2aiError && error.code === 'NOT_CONNECTED') return { kind: 'offline' };
       this.#failures += 1;
       log.warn({ err: error, failures: this.#failures }, 'WhatsApp did not answer about a number, retrying');
-      const why = 'It is a first contact, and WhatsApp did not say whether the number has an account.';
+      const why = say('governor.number-unknown');
       return { kind: 'wait', forMs: Math.min(RETRY_MS * this.#failures, MAX_RETRY_MS), why };
     }
     this.#failures = 0;
@@ -198,7 +199,7 @@ interface Refusal {
 
 /** What happens to a refused message. `error` is a sentence for its row. */
 interface RefusalDecision {
-  error: string;
+  error: Said;
   delayMs?: number;
   reason?: DeadReplyReason;
 }
@@ -209,15 +210,13 @@ interface RefusalDecision {
  * during a lock, which spares such chats. Pure.
  */
 export function decideRefusal({ code, limitLeftMs, attempts, isCold }: Refusal): RefusalDecision {
-  const error = `WhatsApp refused it with error ${code}.`;
+  const error = say('send.refused', { code });
   if (code === REACH_OUT_REFUSED && !isCold && attempts < MAX_TOKEN_ATTEMPTS) {
-    return { error: `${error} It is sent again with the privacy token of its chat.`, delayMs: TOKEN_WAIT_MS };
+    return { error: say('send.refused-token', { error }), delayMs: TOKEN_WAIT_MS };
   }
   if (limitLeftMs !== undefined) return { error, delayMs: limitLeftMs };
   if (code !== REACH_OUT_REFUSED || !isCold) return { error };
-  const why =
-    'WhatsApp refused the first message to this person (463). The account is not limited; other messages are sent. Let the person write first, or write to them once on the phone.';
-  return { error: why, reason: 'contact-refused' };
+  return { error: say('send.contact-refused'), reason: 'contact-refused' };
 }
 
 /** Stores what happens to a message that WhatsApp refused. @throws {StorageUnavailableError} */

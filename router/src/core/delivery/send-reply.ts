@@ -10,6 +10,7 @@ import {
 } from '../errors.ts';
 import { Slots } from '../keyed-queue.ts';
 import type { Logger } from '../logger.ts';
+import { type Said, say } from '../phrases.ts';
 import type { ChatProvider } from '../ports/chat-provider.ts';
 import type { Outbox } from '../ports/outbox.ts';
 import type { CurrentWork, Suspects } from '../suspects.ts';
@@ -24,8 +25,7 @@ import type { SendRateLimiter } from './limit-send-rate.ts';
  */
 const MAX_UNCERTAIN = 3;
 const UNCERTAIN_WAIT_MS = 2_000;
-const PROCESS_ENDED =
-  'The process of wa2ai ended at least three times while it sent this reply: it did not respond any more, ran out of memory or crashed. WhatsApp may have it; a replay sends it with the same id, so that it appears once.';
+const PROCESS_ENDED = say('send.process-ended');
 /** Between attempts while the database does not answer. */
 const STORAGE_WAIT_MS = 1_000;
 
@@ -225,9 +225,10 @@ export class ReplySender {
     if (limitsKnown === undefined && provider.status().limitLeftMs === undefined) return false;
     if (!(await outbox.isCold(outboxId))) return false;
     await limitsKnown;
-    const { reason, limitLeftMs } = provider.status();
+    const { reason, phrase, limitLeftMs } = provider.status();
     if (limitLeftMs === undefined) return false;
-    await outbox.delay(outboxId, limitLeftMs, reason ?? 'WhatsApp limits this account.');
+    const why = reason === undefined ? say('send.limited') : { sentence: reason, ...(phrase && { phrase }) };
+    await outbox.delay(outboxId, limitLeftMs, why);
     log.warn({ limitLeftMs }, 'message to a new contact delayed: WhatsApp limits this account');
     return true;
   }
@@ -238,19 +239,23 @@ export class ReplySender {
     log: Logger,
     isCurrent: () => boolean,
   ): Promise<'uncertain' | 'ended'> {
-    const reason = error instanceof Error ? error.message : String(error);
+    const said =
+      error instanceof Wa2aiError
+        ? error.said
+        : { sentence: error instanceof Error ? error.message : String(error) };
+    const reason = said.sentence;
     if (error instanceof NotConnectedError) {
-      await this.#deps.outbox.release(reply.outboxId, reason);
+      await this.#deps.outbox.release(reply.outboxId, said);
       return 'ended';
     }
     if (error instanceof UploadFailedError) {
-      await this.#files.uploadFailed(reply, reason, log, (write) =>
+      await this.#files.uploadFailed(reply, said, log, (write) =>
         this.#whenStorageAnswers(write, log, isCurrent),
       );
       return 'ended';
     }
     if (error instanceof Wa2aiError && error.disposition === 'dead') {
-      await this.#deps.outbox.markDead(reply.outboxId, reason);
+      await this.#deps.outbox.markDead(reply.outboxId, said);
       log.error({ reason }, 'reply refused');
       return 'ended';
     }
@@ -293,7 +298,7 @@ class ReplyFiles {
   async #contentOf({ outboxId, message }: QueuedReply): Promise<Uint8Array> {
     const { outbox, provider } = this.#deps;
     const file = await outbox.fileOf(outboxId).catch(notLoaded);
-    if (!file) throw new SendRefusedError('The file of the message is not stored.');
+    if (!file) throw new SendRefusedError(say('send.no-file'));
     if (file.content) return file.content;
     const content = await outbox.keepContent(outboxId, await provider.upload(message, file.bytes));
     this.#failures.delete(outboxId);
@@ -306,21 +311,22 @@ class ReplyFiles {
    */
   async uploadFailed(
     { outboxId }: QueuedReply,
-    reason: string,
+    said: Said,
     log: Logger,
     store: (write: () => Promise<void>) => Promise<void>,
   ): Promise<void> {
     const { outbox } = this.#deps;
+    const reason = said.sentence;
     const failures = (this.#failures.get(outboxId) ?? 0) + 1;
     if (failures >= MAX_UPLOADS) {
       this.#failures.delete(outboxId);
-      await store(() => outbox.markDead(outboxId, `${reason} There were ${failures} attempts.`));
+      await store(() => outbox.markDead(outboxId, say('send.attempts', { error: said, count: failures })));
       log.error({ reason, failures }, 'file of a reply not uploaded, giving up');
       return;
     }
     this.#failures.set(outboxId, failures);
-    await store(() => outbox.release(outboxId, reason));
-    await store(() => outbox.delay(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), reason));
+    await store(() => outbox.release(outboxId, said));
+    await store(() => outbox.delay(outboxId, UPLOAD_BACKOFF_MS * 2 ** (failures - 1), said));
     log.warn({ reason, failures }, 'file of a reply not uploaded, retrying');
   }
 }
@@ -329,7 +335,7 @@ class ReplyFiles {
 function notLoaded(error: unknown): never {
   if (!(error instanceof MediaError)) throw error;
   const Failed = error.disposition === 'retry' ? UploadFailedError : SendRefusedError;
-  throw new Failed(error.message, { cause: error });
+  throw new Failed(error.said, { cause: error });
 }
 
 /** Most acks come sooner than this and say more than that the bytes were written: one write is enough for both. */

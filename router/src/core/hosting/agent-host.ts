@@ -1,5 +1,6 @@
 import type { NodeId } from '../chat-id.ts';
 import { AgentUnavailableError } from '../errors.ts';
+import { say } from '../phrases.ts';
 import type { AgentRecord, RunningAgent } from '../ports/agent-registry.ts';
 import type { AgentRuntime, LogLine } from '../ports/agent-runtime.ts';
 import { type AgentPhase, agentsToStop, type HostedAgent, isIdle, isUp } from './agent-life.ts';
@@ -244,7 +245,7 @@ export class AgentHost {
     const folderId = await files.folderId();
     const record = await registry.claim(agent, nodeId, folderId);
     if (record.isDeleting) {
-      throw new AgentUnavailableError(`The hosted agent ${agent.agentId} is being deleted.`, {
+      throw new AgentUnavailableError(say('hosted.being-deleted', { agent: agent.agentId }), {
         isAway: true,
       });
     }
@@ -267,12 +268,11 @@ export class AgentHost {
     if (itsFolder !== folderId) {
       throw new AgentUnusableError(
         'AGENT_DATA_ELSEWHERE',
-        `The data of the hosted agent ${agentId} is on node "${owner}", which does not run. Start that node, share WA2AI_DATA_DIR between the nodes, or delete the agent.`,
+        say('hosted.data-elsewhere', { agent: agentId, node: owner }),
       );
     }
     if (!nodes.isExpired(owner) || !(await registry.move(agentId, owner, nodeId, folderId))) {
-      const sentence = `The hosted agent ${agentId} is about to move from node "${owner}".`;
-      throw new AgentUnavailableError(sentence, { isAway: true });
+      throw new AgentUnavailableError(say('hosted.moves', { agent: agentId, node: owner }), { isAway: true });
     }
     log.warn({ agentId, from: owner }, 'hosted agent taken over');
   }
@@ -285,10 +285,10 @@ export class AgentHost {
     const lives = new Map([...this.#runners].map(([id, { life }]) => [id, life]));
     const stops = agentsToStop(lives, agentId, maxRunning - this.#admitted.size);
     if (!stops) {
-      throw new AgentUnavailableError(
-        `${maxRunning} hosted agents work on this node, the limit of WA2AI_AGENTS_MAX_RUNNING.`,
-        { isAway: true, retryAfterMs: FULL_RETRY_MS },
-      );
+      throw new AgentUnavailableError(say('hosted.node-full', { count: maxRunning }), {
+        isAway: true,
+        retryAfterMs: FULL_RETRY_MS,
+      });
     }
     this.#admitted.add(agentId);
     await Promise.all(stops.map((id) => this.#runners.get(id)?.stop()));

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
+import { type Said, say } from '../phrases.ts';
 
 /** Phases of a hosted agent, as the API shows them. */
 export const AGENT_PHASES = [
@@ -19,10 +20,8 @@ const MAX_STARTS = 3;
 const START_WINDOW_MS = 300_000;
 
 /** Why an agent does not run. */
-export interface AgentProblem {
+export interface AgentProblem extends Said {
   code: ErrorCode;
-  /** For an operator. */
-  sentence: string;
   /** The same start fails again. */
   isFinal: boolean;
 }
@@ -192,8 +191,8 @@ function started(life: AgentLife, effect: AgentEffect, nowMs: number): AgentStep
   if (startsMs.length <= MAX_STARTS) {
     return to({ ...life, startsMs, isInDoubt: false, lastActivityMs: nowMs }, 'starting', effect);
   }
-  const sentence = `The agent was started ${MAX_STARTS} times within ${START_WINDOW_MS / 60_000} minutes and ended each time. Read its log, then start it again.`;
-  const problem = { code: 'AGENT_CRASH_LOOP' as const, sentence, isFinal: true };
+  const said = say('hosted.crash-loop', { count: MAX_STARTS, minutes: START_WINDOW_MS / 60_000 });
+  const problem = { code: 'AGENT_CRASH_LOOP' as const, ...said, isFinal: true };
   // The instance stays: its log says why.
   return onFailed({ ...life, startsMs: startsMs.slice(0, -1) }, problem, false);
 }

@@ -2,6 +2,7 @@ import type { NodeId } from '../chat-id.ts';
 import { type Clock, orAbort } from '../clock.ts';
 import { AgentTimeoutError, AgentUnavailableError, Wa2aiError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { type Said, saidOf, say } from '../phrases.ts';
 import type { AgentProbe, AgentRegistry, RunningAgent } from '../ports/agent-registry.ts';
 import type { AgentFiles, AgentRuntime } from '../ports/agent-runtime.ts';
 import {
@@ -334,15 +335,18 @@ export class AgentRunner {
       stopping.throwIfAborted();
       const instance = await runtime.inspect(agentId);
       if (instance?.state !== 'running' || !instance.url) {
-        const code = instance?.exitCode === undefined ? '' : ` with exit code ${instance.exitCode}`;
-        throw new AgentStartError(`The hosted agent ${agentId} ended${code}.${await this.#lastLines()}`);
+        const code = instance?.exitCode;
+        const ended = { agent: agentId };
+        const error =
+          code === undefined ? say('hosted.ended', ended) : say('hosted.ended-with-code', { ...ended, code });
+        throw new AgentStartError(await this.#withLastLines(error));
       }
       this.#running = { url: instance.url, token: this.#running?.token ?? '' };
       if ((await this.#ask(this.#running)) !== 'silent') return;
       if (clock.monotonicMs() - startedMs > limits.startMs) {
-        throw new AgentStartError(
-          `The hosted agent ${agentId} did not answer HTTP within ${limits.startMs} ms on port ${spec.port || 'PORT'}.${await this.#lastLines()}`,
-        );
+        const port = spec.port || 'PORT';
+        const error = say('hosted.silent', { agent: agentId, ms: limits.startMs, port });
+        throw new AgentStartError(await this.#withLastLines(error));
       }
       await clock.sleep(POLL_MS, stopping);
     }
@@ -367,7 +371,8 @@ export class AgentRunner {
     }
   }
 
-  async #lastLines(): Promise<string> {
+  /** An error with the last lines of the agent's log. */
+  async #withLastLines(error: Said): Promise<Said> {
     const { runtimes } = this.#deps;
     const lines: string[] = [];
     const options = { tail: LOG_LINES, follow: false, signal: this.#stopping };
@@ -375,11 +380,11 @@ export class AgentRunner {
       for await (const { text } of runtimes[this.agent.spec.runtime].logs(this.agent.agentId, options))
         lines.push(text.slice(0, 200));
     } catch {
-      return '';
+      return error;
     }
     return lines.length > 0
-      ? ` Its log ends with: ${lines.slice(-LOG_LINES).join(' | ')}`
-      : ' Its log is empty.';
+      ? say('hosted.log-ends-with', { error, lines: lines.slice(-LOG_LINES).join(' | ') })
+      : say('hosted.log-empty', { error });
   }
 
   /** Stores the phase and the activity, in order. An error is logged: the next save has it all. */
@@ -395,6 +400,7 @@ export class AgentRunner {
         phase: stored,
         lastActivityMs,
         ...(problem && { problem: problem.sentence }),
+        ...(problem?.phrase && { phrase: problem.phrase }),
       } as const;
       await registry.update(this.agent.agentId, nodeId, changes).catch((error: unknown) => {
         log.debug({ err: error, agentId: this.agent.agentId }, 'state of a hosted agent not stored');
@@ -422,36 +428,35 @@ export async function diskProblem(
   moreBytes: number,
 ): Promise<AgentUnusableError | undefined> {
   if ((await files.freeBytes()) < MIN_FREE_BYTES) {
-    return new AgentUnusableError(
-      'AGENT_DISK_FULL',
-      'The disk of WA2AI_DATA_DIR has less than 256 MB free: no hosted agent runs until it has more.',
-    );
+    return new AgentUnusableError('AGENT_DISK_FULL', say('hosted.disk-full'));
   }
   const { bytes, unread } = await files.usage(agentId, maxBytes);
   if (unread !== undefined) {
     return new AgentUnusableError(
       'AGENT_DISK_FULL',
-      `The data of the hosted agent ${agentId} cannot be measured: ${JSON.stringify(unread.slice(0, 200))} cannot be read. Delete it.`,
+      say('hosted.data-unreadable', { agent: agentId, path: JSON.stringify(unread.slice(0, 200)) }),
     );
   }
   if (bytes + moreBytes <= maxBytes) return undefined;
   return new AgentUnusableError(
     'AGENT_DISK_FULL',
-    `The data of the hosted agent ${agentId} is larger than ${Math.round(maxBytes / 1_048_576)} MB (WA2AI_AGENT_DISK_MB). Delete files of it.`,
+    say('hosted.data-too-large', { agent: agentId, megabytes: Math.round(maxBytes / 1_048_576) }),
   );
 }
 
 function problemOf(error: unknown): AgentProblem {
   if (!(error instanceof Wa2aiError)) {
-    const sentence = `The agent host failed: ${error instanceof Error ? error.message : String(error)}`;
-    return { code: 'AGENT_START_FAILED', sentence, isFinal: true };
+    const why = error instanceof Error ? error.message : String(error);
+    return { code: 'AGENT_START_FAILED', ...say('hosted.host-failed', { why }), isFinal: true };
   }
-  return { code: error.code, sentence: error.message, isFinal: error.disposition === 'dead' };
+  return { code: error.code, ...error.said, isFinal: error.disposition === 'dead' };
 }
 
 /** The error for who waits. An engine that does not answer is like an agent that cannot be reached. */
-function errorOf({ code, sentence, isFinal }: AgentProblem): Wa2aiError {
-  if (isFinal) return new AgentUnusableError(code, sentence);
-  if (code === 'AGENT_START_FAILED') return new AgentStartError(sentence);
-  return new AgentUnavailableError(sentence, { isAway: true });
+function errorOf(problem: AgentProblem): Wa2aiError {
+  const { code, isFinal } = problem;
+  const said = saidOf(problem);
+  if (isFinal) return new AgentUnusableError(code, said);
+  if (code === 'AGENT_START_FAILED') return new AgentStartError(said);
+  return new AgentUnavailableError(said, { isAway: true });
 }

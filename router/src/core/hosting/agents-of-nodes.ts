@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { NodeId } from '../chat-id.ts';
 import type { NodeCalls } from '../cluster/node-bus.ts';
 import { Wa2aiError } from '../errors.ts';
+import { type Said, say } from '../phrases.ts';
 import type { AgentMessage, AgentQuery } from '../ports/agent-registry.ts';
 import type { AgentFileInfo, LogLine } from '../ports/agent-runtime.ts';
 import type { HostedAgent } from './agent-life.ts';
@@ -172,8 +173,7 @@ export class AgentsOfNodes implements AgentCalls {
   async #there<T>(node: NodeId, asked: Request, waitMs = ANSWER_WAIT_MS): Promise<T | undefined> {
     const result = await this.#calls.call(node, 'agent', asked, waitMs);
     if (result) return (result.value ?? undefined) as T | undefined;
-    const who = `Node "${node}", which runs the hosted agent ${asked.agentId}, did not answer.`;
-    throw new Wa2aiError('NODE_SILENT', 'retry', `${who} Try again.`);
+    throw new Wa2aiError('NODE_SILENT', 'retry', say('node.agent-silent', { node, agent: asked.agentId }));
   }
 
   async #serve(asked: Request): Promise<unknown> {
@@ -224,16 +224,21 @@ async function here<T>(
 /** An exchange on its way between nodes. */
 type SentExchange =
   | Exclude<AgentExchange, { state: 'failed' }>
-  | { messageId: string; state: 'failed'; error: Pick<Wa2aiError, 'code' | 'disposition' | 'message'> };
+  | {
+      messageId: string;
+      state: 'failed';
+      error: Pick<Wa2aiError, 'code' | 'disposition' | 'message'> & Pick<Said, 'phrase'>;
+    };
 
 function sentOf(exchange: AgentExchange): SentExchange {
   if (exchange.state !== 'failed') return exchange;
-  const { code, disposition, message } = exchange.error;
-  return { ...exchange, error: { code, disposition, message } };
+  const { code, disposition, said } = exchange.error;
+  const { sentence: message, phrase } = said;
+  return { ...exchange, error: { code, disposition, message, ...(phrase && { phrase }) } };
 }
 
 function exchangeOf(sent: SentExchange): AgentExchange {
   if (sent.state !== 'failed') return sent;
-  const { code, disposition, message } = sent.error;
-  return { ...sent, error: new Wa2aiError(code, disposition, message) };
+  const { code, disposition, message: sentence, phrase } = sent.error;
+  return { ...sent, error: new Wa2aiError(code, disposition, { sentence, ...(phrase && { phrase }) }) };
 }

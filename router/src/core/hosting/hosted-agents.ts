@@ -2,6 +2,7 @@ import type { NodeId } from '../chat-id.ts';
 import { type Clock, within } from '../clock.ts';
 import { AgentProtocolError, AgentUnavailableError, Wa2aiError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { say } from '../phrases.ts';
 import type {
   AgentMessage,
   AgentQuery,
@@ -231,7 +232,7 @@ export class HostedAgents {
         signal,
       });
       const { success, response } = answer;
-      if (!success) throw new AgentProtocolError('The agent reported a failure without saying which.');
+      if (!success) throw new AgentProtocolError(say('agent.failure-unnamed'));
       return { messageId, state: 'answered', ...(response !== undefined && { text: response }) };
     } catch (caught) {
       return { messageId, state: 'failed', error: this.#failureOf(caught, agent.agentId) };
@@ -240,13 +241,10 @@ export class HostedAgents {
 
   #failureOf(caught: unknown, agentId: string): Wa2aiError {
     if (caught instanceof Wa2aiError) return caught;
-    if (this.#stopping.signal.aborted)
-      return new AgentUnavailableError('wa2ai stopped before the agent answered. Send the message again.');
+    if (this.#stopping.signal.aborted) return new AgentUnavailableError(say('hosted.wa2ai-stopped'));
     this.#deps.log.error({ err: caught, agentId }, 'message of a program to an agent failed');
     const name = caught instanceof Error ? caught.name : typeof caught;
-    return new AgentProtocolError(
-      `The message failed by a fault inside wa2ai (${name}); its log has the cause.`,
-    );
+    return new AgentProtocolError(say('hosted.message-fault', { name }));
   }
 
   #keep(key: string, exchange: AgentExchange): void {
@@ -291,5 +289,5 @@ function conversationWith(agentId: string): Conversation {
 }
 
 function beingDeleted(agentId: string): AgentUnusableError {
-  return new AgentUnusableError('AGENT_DELETING', `The hosted agent ${agentId} is being deleted.`);
+  return new AgentUnusableError('AGENT_DELETING', say('hosted.being-deleted', { agent: agentId }));
 }

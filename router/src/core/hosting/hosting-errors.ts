@@ -1,4 +1,5 @@
 import { type ErrorCode, errorOf, Wa2aiError } from '../errors.ts';
+import { type Said, say } from '../phrases.ts';
 
 /** No container engine answers; nothing was changed. The sentence says which sockets were searched. */
 export class EngineUnavailableError extends errorOf('CONTAINER_ENGINE_UNAVAILABLE', 'retry') {}
@@ -9,12 +10,7 @@ export class EngineRefusedError extends errorOf('CONTAINER_ENGINE_REFUSED', 'dea
 /** The image is not on this machine. */
 export class ImageMissingError extends Wa2aiError {
   constructor(image: string, options?: { cause?: unknown }) {
-    super(
-      'IMAGE_MISSING',
-      'dead',
-      `The image ${image} is not on this machine. Load it, or set pull to "missing" so that wa2ai pulls it.`,
-      options,
-    );
+    super('IMAGE_MISSING', 'dead', say('hosted.image-missing', { image }), options);
   }
 }
 
@@ -24,7 +20,7 @@ export class ImagePullError extends errorOf('IMAGE_PULL_FAILED', 'retry') {}
 /** Another container has this name already; nothing was created. */
 export class ContainerNameTakenError extends Wa2aiError {
   constructor(name: string, options?: { cause?: unknown }) {
-    super('CONTAINER_NAME_TAKEN', 'retry', `A container with the name ${name} exists already.`, options);
+    super('CONTAINER_NAME_TAKEN', 'retry', say('hosted.name-taken', { name }), options);
   }
 }
 
@@ -46,8 +42,8 @@ export class ShellError extends Wa2aiError {
   /** What the person may read: the shell's own message, and the output of a shell that ended. */
   readonly forPerson: string;
 
-  constructor(fault: ShellFault, message: string, forPerson: string) {
-    super('SHELL_ERROR', 'dead', message);
+  constructor(fault: ShellFault, said: Said, forPerson: string) {
+    super('SHELL_ERROR', 'dead', said);
     this.fault = fault;
     this.forPerson = forPerson;
   }
@@ -58,7 +54,7 @@ export class AgentElsewhereError extends Wa2aiError {
   readonly nodeId: string;
 
   constructor(agentId: string, nodeId: string) {
-    super('AGENT_ELSEWHERE', 'retry', `The hosted agent ${agentId} runs on node "${nodeId}".`);
+    super('AGENT_ELSEWHERE', 'retry', say('hosted.runs-elsewhere', { agent: agentId, node: nodeId }));
     this.nodeId = nodeId;
   }
 }
@@ -68,7 +64,7 @@ export class AgentStartError extends errorOf('AGENT_START_FAILED', 'retry') {}
 
 /** The hosted agent cannot run until somebody acts: the sentence says what. */
 export class AgentUnusableError extends Wa2aiError {
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, 'dead', message, options);
+  constructor(code: ErrorCode, said: Said, options?: { cause?: unknown }) {
+    super(code, 'dead', said, options);
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PHRASES } from '../phrases.ts';
+import { PHRASES, type Said, say } from '../phrases.ts';
 
 /** Whether this is the name of a time zone, such as `Europe/Madrid`. */
 export function isTimeZone(name: string): boolean {
@@ -61,7 +61,7 @@ export interface FirstContact {
 }
 
 /** What the governor decides about a message that answers nobody. `why` is a sentence for the row. */
-type GovernorDecision = { kind: 'send' } | { kind: 'wait'; forMs: number; reason: string; why: string };
+type GovernorDecision = { kind: 'send' } | { kind: 'wait'; forMs: number; reason: string; why: Said };
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -204,7 +204,7 @@ export function decideQuietHours(
 ): GovernorDecision {
   const forMs = quietHours ? quietLeftMs(quietHours, nowMs) : 0;
   if (forMs === 0) return { kind: 'send' };
-  const why = 'Its person did not write in the last 24 hours, and it is the quiet hours.';
+  const why = say('governor.quiet-hours');
   return waitLonger(forMs, random, 'quiet-hours', why);
 }
 
@@ -227,12 +227,12 @@ export function decideFirstContact(
   const ages = contact.earlierMs.map((ms) => Math.max(0, ms)).sort((a, b) => a - b);
   const waitMs = Math.max(leftMs(ages, perDay, DAY_MS), leftMs(ages, perHour, HOUR_MS));
   if (waitMs <= 0) return { kind: 'send' };
-  const why = `It is a first contact, and the account may send ${perHour} in an hour and ${perDay} in 24 hours now.`;
+  const why = say('governor.first-contacts', { perHour, perDay });
   return waitLonger(waitMs, random, 'first-contacts', why);
 }
 
 /** A wait that is longer by the jitter. */
-function waitLonger(forMs: number, random: number, reason: string, why: string): GovernorDecision {
+function waitLonger(forMs: number, random: number, reason: string, why: Said): GovernorDecision {
   return { kind: 'wait', forMs: Math.ceil(forMs * (1 + JITTER * random)), reason, why };
 }
 

@@ -2,6 +2,7 @@ import type { AttemptOptions } from '../agent-client.ts';
 import type { NodeId } from '../chat-id.ts';
 import type { AgentPhase, AgentProfile, HostedAgent } from '../hosting/agent-life.ts';
 import type { AgentResponse, IncomingMessage } from '../models.ts';
+import type { Phrase } from '../phrases.ts';
 
 /** A hosted agent as it is stored: an entry of the specification's `tasks.json`. */
 export interface AgentRecord {
@@ -13,6 +14,8 @@ export interface AgentRecord {
   phase: AgentPhase;
   /** Why it does not run. */
   problem?: string;
+  /** The phrase of the problem. */
+  phrase?: Phrase;
   lastActivityMs: number;
   createdAtMs: number;
   /** It is to be deleted with its data, by its node. */
@@ -44,7 +47,7 @@ export interface AgentRegistry {
   update(
     agentId: string,
     nodeId: NodeId,
-    changes: Pick<AgentRecord, 'phase' | 'lastActivityMs' | 'problem'>,
+    changes: Pick<AgentRecord, 'phase' | 'lastActivityMs' | 'problem' | 'phrase'>,
   ): Promise<void>;
   get(agentId: string): Promise<AgentRecord | undefined>;
   /** By id. */

@@ -1,4 +1,5 @@
 import type { HostedAgent } from '../hosting/agent-life.ts';
+import type { Said } from '../phrases.ts';
 
 /** One line that a container wrote. */
 export interface LogLine {
@@ -42,7 +43,7 @@ export interface AgentRuntime {
   /** What separates an agent from this machine and from other agents. */
   readonly isolation: 'container' | 'none';
   /** Why the operator does not let it run agents, as a sentence; absent: it may. */
-  readonly refusal?: string;
+  readonly refusal?: Said;
   state(): Promise<RuntimeState>;
   /** The user and group of an agent's program, and of its files: `1000:1000`; absent: those of wa2ai. */
   ownerOf(agentId: string): string | undefined;

@@ -1,5 +1,6 @@
 import type { ChatId, NodeId, PhoneNumber } from '../chat-id.ts';
 import type { ChatAddress } from '../messages/inbound-message.ts';
+import type { Phrase } from '../phrases.ts';
 import type { Access } from '../policies/conversation-fields.ts';
 import type { PendingTurn } from '../turns/turn.ts';
 import type { ChatClaim } from './inbox.ts';
@@ -17,6 +18,8 @@ interface ChatPause {
   /** Absent: until somebody resumes the chat. */
   until?: Date;
   reason?: string;
+  /** The phrase of a reason of wa2ai. */
+  phrase?: Phrase | undefined;
 }
 
 /** A question of a program to the person, without an answer. */

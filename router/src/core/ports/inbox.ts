@@ -2,6 +2,7 @@ import type { ChatId, NodeId } from '../chat-id.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { InboundMessage } from '../messages/inbound-message.ts';
 import type { NoTranscript } from '../models.ts';
+import type { Phrase } from '../phrases.ts';
 import type {
   FinishedTurn,
   MergedMessage,
@@ -171,7 +172,7 @@ export interface Inbox {
    */
   deadLetterUnreadable(
     claim: ChatClaim,
-    why: { reason: ErrorCode; error: string },
+    why: { reason: ErrorCode; error: string; phrase?: Phrase },
   ): Promise<string | undefined>;
   /**
    * The provider's reference to the file of a message; undefined when it has none, or none any more. It is deleted

@@ -2,6 +2,7 @@ import type { AgentExchange } from '../agent-exchange.ts';
 import type { SpecialView } from '../delivery/special-message.ts';
 import type { MessageCard } from '../messages/message-card.ts';
 import type { MediaInfo, MediaKind, MessageKind, Quote } from '../models.ts';
+import type { Phrase } from '../phrases.ts';
 import type { FirstContact } from '../policies/governor.ts';
 import type { StoredMessageToRoute } from '../routing/when.ts';
 import type { OutboxRow, OutboxState } from './outbox.ts';
@@ -42,6 +43,8 @@ export interface ReceivedMessage {
   state: string;
   reason?: string;
   error?: string;
+  /** The phrase of the error. */
+  phrase?: Phrase;
   routeId?: string;
   attempts: number;
   agentMs?: number;
@@ -82,8 +85,9 @@ export interface DeadLetterGroup {
   /** When the last of them failed. */
   newestAt: Date;
   oldestAt: Date;
-  /** The error of the newest. */
+  /** The error of the newest, and its phrase. */
   error: string;
+  phrase?: Phrase;
 }
 
 /** Which dead letters a group counts. */
@@ -108,6 +112,7 @@ export interface DeadLetterRow {
   state: DeadLetterState;
   reason: string;
   error: string;
+  phrase?: Phrase;
   attempts: number;
   /** JID of the person who wrote the message; absent for a message of an admin. */
   from?: string;
@@ -194,7 +199,7 @@ export interface OutgoingWork {
   /** Messages that wait for their turn, or for a connection. */
   queued: number;
   /** Messages that are not sent before a time, by the reason for it. `until`: of the first one. */
-  delayed: Array<{ why: string; messages: number; until: Date }>;
+  delayed: Array<{ why: string; phrase?: Phrase; messages: number; until: Date }>;
 }
 
 /**

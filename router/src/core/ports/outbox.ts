@@ -1,5 +1,6 @@
 import type { ChatId } from '../chat-id.ts';
 import type { OutgoingMessage, ReplyMedia } from '../models.ts';
+import type { Phrase, Said } from '../phrases.ts';
 import type { FirstContact } from '../policies/governor.ts';
 import type { QueuedReply } from '../turns/turn.ts';
 import type { MessageReceipt } from './chat-provider.ts';
@@ -89,7 +90,7 @@ export interface Outbox {
   /** Stores that a row is sent alone, because processes ended while it was sent; or that this ended (Suspects). */
   setAlone(outboxId: string, runsAlone: boolean): Promise<void>;
   /** `dead` with a dead letter of this reason; default `send-failed`. */
-  markDead(outboxId: string, error: string, reason?: DeadReplyReason): Promise<void>;
+  markDead(outboxId: string, error: Said, reason?: DeadReplyReason): Promise<void>;
   /**
    * WhatsApp refused this id with an error ack: `dead` with a dead letter of this reason (default `send-refused`), unless it was
    * acknowledged before. With `delayMs` it goes back to `queued`, delayed for so long, the first four times.
@@ -97,7 +98,7 @@ export interface Outbox {
   markRefused(
     accountId: string,
     waMessageId: string,
-    error: string,
+    error: Said,
     outcome?: { delayMs?: number; reason?: DeadReplyReason },
   ): Promise<void>;
   /** How often the row with this id was sent, and whether it is cold as in `isCold`; undefined: there is none. */
@@ -109,7 +110,7 @@ export interface Outbox {
    * Delays a row that WhatsApp has not acknowledged, by the store's clock; it goes back to `queued`. The delay of a row that
    * was sent ends when that clock is set back by more than a minute.
    */
-  delay(outboxId: string, forMs: number, why: string): Promise<void>;
+  delay(outboxId: string, forMs: number, why: Said): Promise<void>;
   /** Ends every delay of the account, regardless of the clock. */
   endDelays(accountId: string): Promise<void>;
   /**
@@ -148,7 +149,7 @@ export interface Outbox {
     page: { ackTimeoutMs: number; limit: number },
   ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>>;
   /** Back to `queued` after a send that certainly did not happen. */
-  release(outboxId: string, reason: string): Promise<void>;
+  release(outboxId: string, reason: Said): Promise<void>;
   /**
    * Acks and receipts from WhatsApp, in bulk. Unknown ids, moves backward, and receipts that come from another chat than
    * the row's are ignored. They override what is stored: a dead row counts as sent, and its open dead letter counts as
@@ -184,6 +185,8 @@ export interface OutboxRow {
   state: OutboxState;
   attempts: number;
   error?: string;
+  /** The phrase of the error. */
+  phrase?: Phrase;
   queuedAt: Date;
   /** Set: it is not sent before. */
   delayedUntil?: Date;

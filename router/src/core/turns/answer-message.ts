@@ -246,12 +246,12 @@ async function deadLetterGuilty(deps: AnswerDeps, claim: ChatClaim, turn: Pendin
 
 /** The oldest message cannot be read: it ends as a dead letter, and the chat continues with the next one. */
 async function deadLetterUnreadable(deps: AnswerDeps, claim: ChatClaim, cause: unknown): Promise<'claimed'> {
-  const { reason, error } = faultResult(cause);
-  const messageId = await deps.inbox.deadLetterUnreadable(claim, { reason, error });
+  const { state: _, replies: __, ...why } = faultResult(cause);
+  const messageId = await deps.inbox.deadLetterUnreadable(claim, why);
   // No message was ended and yet the read failed: the damage is elsewhere.
   if (messageId === undefined) throw cause;
   const chat = chatHash(claim.chatId);
   deps.log.error({ err: cause, messageId, chat }, 'message unreadable, storing a dead letter');
-  deps.observeTurn?.({ state: 'dead', reason, replies: [] });
+  deps.observeTurn?.({ state: 'dead', reason: why.reason, replies: [] });
   return 'claimed';
 }

@@ -3,7 +3,7 @@ import { AgentTaskError, MediaError, Wa2aiError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { TurnReason } from '../messages/inbound-message.ts';
 import type { AgentResponse, Route, Session } from '../models.ts';
-import { say } from '../phrases.ts';
+import { errorOfSaid, say } from '../phrases.ts';
 import { ACCESS_PENDING, hasPauseContext } from '../policies/access.ts';
 import type { Decision, TurnView } from '../policies/policy.ts';
 import type { ReplyShaping } from '../policies/reply.ts';
@@ -58,15 +58,16 @@ export async function answerOfTurn(
     ...(detail ? [{ outcome: 'called', ...detail }] : []),
   );
   if (answer.kind === 'failed') {
-    const { error, sentence } = answer;
-    const said = textForPerson(error, failureNotice);
+    const { error, said } = answer;
+    const text = textForPerson(error, failureNotice);
     const replies =
-      said === undefined ? noticeFor(deps, running, 'failed', failureNotice) : notice(deps, turn, said);
-    return ended({ state: 'dead', reason: error.code, error: sentence, replies: shown(replies) });
+      text === undefined ? noticeFor(deps, running, 'failed', failureNotice) : notice(deps, turn, text);
+    return ended({ state: 'dead', reason: error.code, ...errorOfSaid(said), replies: shown(replies) });
   }
   if (answer.kind === 'fallback-text') {
     const replies = shown(notice(deps, turn, answer.text));
-    return ended({ state: 'answered', reason: 'fallback-text', error: answer.error.message, replies });
+    const error = errorOfSaid(answer.error.said);
+    return ended({ state: 'answered', reason: 'fallback-text', ...error, replies });
   }
   if (hasPauseContext(running.state)) running.patch({ contextTakenMs: turn.receivedAtMs });
   const response = stream?.unsent(answer.response) ?? answer.response;

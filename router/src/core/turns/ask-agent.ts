@@ -13,7 +13,7 @@ import {
 import { AgentElsewhereError } from '../hosting/hosting-errors.ts';
 import type { Logger } from '../logger.ts';
 import type { AgentResponse, FailurePolicy, IncomingMessage, Route } from '../models.ts';
-import { type Said, say } from '../phrases.ts';
+import { errorOfSaid, type Phrase, type Said, say, together } from '../phrases.ts';
 import type { CountOptions, Inbox } from '../ports/inbox.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { RemoteTasks } from '../tasks.ts';
@@ -23,24 +23,15 @@ import type { PendingTurn } from './turn.ts';
 /** A stored route that cannot be used until an admin writes it again. */
 class RouteDamagedError extends Wa2aiError {
   /** @param why part of a sentence: "adk.appName is missing" */
-  constructor(routeId: string, why: string, options?: { cause?: unknown }) {
-    super(
-      'ROUTE_DAMAGED',
-      'dead',
-      `The stored config of route ${routeId} cannot be used: ${why}. Write the config again, then replay.`,
-      options,
-    );
+  constructor(routeId: string, why: string | Said, options?: { cause?: unknown }) {
+    super('ROUTE_DAMAGED', 'dead', say('route.cannot-be-used', { route: routeId, why }), options);
   }
 }
 
 /** The circuit of the agent's endpoint is open: it was not called. */
 class AgentCircuitOpenError extends Wa2aiError {
   constructor() {
-    super(
-      'AGENT_CIRCUIT_OPEN',
-      'dead',
-      'The agent was not called: its endpoint failed several times in a row, and its circuit is open for a while.',
-    );
+    super('AGENT_CIRCUIT_OPEN', 'dead', say('agent.circuit-open'));
   }
 }
 
@@ -108,7 +99,7 @@ type FallbackRefusal = 'missing' | 'disabled' | 'same-route' | 'other-account' |
 export type RouteAnswer = { steps: AskStep[]; attempts: number; agentMs: number } & (
   | { kind: 'answer'; routeId: string; response: AgentResponse }
   | { kind: 'fallback-text'; routeId: string; text: string; error: Wa2aiError }
-  | { kind: 'failed'; routeId: string; error: Wa2aiError; sentence: string }
+  | { kind: 'failed'; routeId: string; error: Wa2aiError; said: Said }
 );
 
 const REFUSALS: Record<FallbackRefusal, Said> = {
@@ -148,7 +139,7 @@ export async function askWithFallback(
     return { kind: 'fallback-text', routeId: route.id, text: policy.fallbackText, error, ...spent };
   }
   const failed = { kind: 'failed' as const, routeId: route.id, error };
-  if (policy.fallbackRouteId === undefined) return { ...failed, sentence: error.message, ...spent };
+  if (policy.fallbackRouteId === undefined) return { ...failed, said: error.said, ...spent };
 
   const fallback = await deps.routes.get(policy.fallbackRouteId);
   const refusal = refusalOf(fallback, route);
@@ -160,7 +151,7 @@ export async function askWithFallback(
       outcome: refusal ?? 'missing',
       ...sentence,
     });
-    return { ...failed, sentence: `${error.message} ${sentence.sentence}`, ...spent };
+    return { ...failed, said: together([error.said, sentence]), ...spent };
   }
   const sentence = say('agent.fallback-route');
   steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'called', ...sentence });
@@ -178,18 +169,18 @@ export async function askWithFallback(
     return { kind: 'failed', error, attempts: first.attempts, agentMs: 0, trace: [] };
   });
   steps.push(stepOf(fallback, second));
-  const together = {
+  const spentTogether = {
     steps,
     attempts: second.attempts,
     agentMs: first.agentMs + second.agentMs,
   };
   if (second.kind === 'answer') {
-    return { kind: 'answer', routeId: fallback.id, response: second.response, ...together };
+    return { kind: 'answer', routeId: fallback.id, response: second.response, ...spentTogether };
   }
   return {
     ...failed,
-    sentence: `${error.message} The fallback route failed too: ${second.error.message}`,
-    ...together,
+    said: say('agent.fallback-failed', { error: error.said, second: second.error.said }),
+    ...spentTogether,
   };
 }
 
@@ -308,6 +299,7 @@ interface AttemptTrace {
   code?: string;
   disposition?: Disposition;
   error?: string;
+  phrase?: Phrase;
   waitMs?: number;
 }
 
@@ -423,7 +415,7 @@ export async function askAgent(
 
     const { error } = result;
     deps.onFailure?.(error);
-    Object.assign(attempt, { code: error.code, disposition: error.disposition, error: error.message });
+    Object.assign(attempt, { code: error.code, disposition: error.disposition, ...errorOfSaid(error.said) });
     const retryAfterMs = error instanceof AgentUnavailableError ? error.retryAfterMs : undefined;
     const isAway = error instanceof AgentUnavailableError && error.isAway;
     const isPatient = isAway && clock.monotonicMs() - startedMs < (policy.patienceMs ?? 0);
@@ -475,10 +467,10 @@ function mayRetry(error: Wa2aiError, { uncertain }: AttemptPolicy): boolean {
 /** The error of an agent that sent `Retry-After` until the route's patience was used up. */
 function outOfTime(error: Wa2aiError, waitedMs: number): Wa2aiError {
   const seconds = Math.round(waitedMs / 1_000);
-  return new AgentUnavailableError(
-    `${error.message} The agent asked for more time (Retry-After) after ${seconds} s of waiting, the limit of patienceMs.`,
-    { cause: error, isAway: true },
-  );
+  return new AgentUnavailableError(say('agent.out-of-time', { error: error.said, seconds }), {
+    cause: error,
+    isAway: true,
+  });
 }
 
 async function attemptOnce(
@@ -526,7 +518,7 @@ function asWa2aiError(caught: unknown, made: number): Wa2aiError {
   return new Wa2aiError(
     'AGENT_CLIENT_FAULT',
     'dead',
-    `The agent client failed unexpectedly in attempt ${made}: ${detail}`,
+    say('agent.client-fault', { attempt: made, why: detail }),
     { cause: caught },
   );
 }

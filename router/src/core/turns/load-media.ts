@@ -130,7 +130,8 @@ export async function withLinkedFiles(
 function fileOf(link: FileLink, loaded: GivenFile): ReplyFile {
   const { bytes, mimeType = '' } = loaded;
   if (/^text\/html\b/i.test(mimeType) && !/^text\/html\b/i.test(link.mimeType ?? '')) {
-    throw new FileRefusedError(`The file was not loaded: ${new URL(link.url).host} sent a web page.`);
+    const why = say('web-file.web-page');
+    throw new FileRefusedError(say('web-file.not-loaded', { host: new URL(link.url).host, why }));
   }
   const type = detectMediaType(bytes) ?? link.mimeType ?? mimeType;
   const fileName = link.fileName ?? loaded.fileName;
@@ -195,7 +196,7 @@ export class StoredMedia implements MediaSource {
     signal: AbortSignal,
   ): Promise<Uint8Array> {
     const reference = await this.#deps.inbox.mediaReference(messageId);
-    if (!reference) throw new MediaError('MEDIA_GONE', 'The stored message has no reference to its file.');
+    if (!reference) throw new MediaError('MEDIA_GONE', say('media.no-reference'));
     return this.#load({ accountId, messageId, reference }, signal);
   }
 

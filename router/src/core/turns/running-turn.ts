@@ -1,6 +1,7 @@
 import { type AgentExchange, addExchange } from '../agent-exchange.ts';
 import { type ErrorCode, Wa2aiError } from '../errors.ts';
 import type { Route } from '../models.ts';
+import { errorOfSaid, say } from '../phrases.ts';
 import type { ChatState } from '../policies/chat-state.ts';
 import type { TurnView } from '../policies/policy.ts';
 import type { ChatSettings } from '../policies/settings.ts';
@@ -90,9 +91,7 @@ export function faultResult(cause: unknown): TurnResult & { reason: ErrorCode; e
   return {
     state: 'dead',
     reason: isOwn ? cause.code : 'TURN_FAULT',
-    error: isOwn
-      ? cause.message
-      : `The turn failed by a fault inside wa2ai (${name}); its log has the cause.`,
+    ...errorOfSaid(isOwn ? cause.said : say('turn.fault', { name })),
     replies: [],
   };
 }

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { ToUs, TurnReason } from '../messages/inbound-message.ts';
 import type { AgentResponse, IncomingMessage, MediaKind, OutgoingMessage } from '../models.ts';
+import type { Phrase } from '../phrases.ts';
 import type { ChatState } from '../policies/chat-state.ts';
 import type { Access } from '../policies/conversation-fields.ts';
 
@@ -64,8 +65,9 @@ export interface TurnResult {
   state: 'answered' | 'ignored' | 'dead';
   /** Why there is no answer from an agent; of a dead turn the code of its error. Absent when the agent replied. */
   reason?: TurnReason | ErrorCode;
-  /** Operator's sentence for a dead letter. */
+  /** Operator's sentence for a dead letter, and its phrase. */
   error?: string;
+  phrase?: Phrase;
   routeId?: string;
   /** Attempts of this message so far, over all its turns. Absent: as many as were counted. */
   attempts?: number;

@@ -19,6 +19,7 @@ import {
   Wa2aiError,
 } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import type { Said } from '../../core/phrases.ts';
 import type { SettingsStore } from '../../core/ports/settings-store.ts';
 import type { DurableTasks, TaskInput, TaskResult, TaskStart, TaskSteps } from '../../core/tasks.ts';
 import type { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
@@ -154,7 +155,7 @@ export interface PushTransport {
   fetch(
     url: string,
     options: { method: 'POST'; headers: Headers; body: string; signal: AbortSignal; maxBytes: number },
-  ): Promise<{ kind: 'answer'; status: number } | { kind: 'fault'; fault: string; detail: string }>;
+  ): Promise<{ kind: 'answer'; status: number } | { kind: 'fault'; fault: string; detail: Said }>;
 }
 
 interface PushSenderDeps {
@@ -192,12 +193,17 @@ export async function sendPush(
   stopping.throwIfAborted();
   if (fetched.kind === 'answer') refuse(fetched.status);
   else if (fetched.fault === 'refused') {
-    throw new AgentProtocolError(`The receiver was not called: ${fetched.detail}.`, {
-      code: 'AGENT_ADDRESS_REFUSED',
-    });
+    throw new AgentProtocolError(
+      { sentence: `The receiver was not called: ${fetched.detail.sentence}.` },
+      {
+        code: 'AGENT_ADDRESS_REFUSED',
+      },
+    );
     // A receiver that answers a lot has got it.
   } else if (fetched.fault !== 'too-large') {
-    throw new AgentTimeoutError(`The receiver did not take an update of a task: ${fetched.fault}.`);
+    throw new AgentTimeoutError({
+      sentence: `The receiver did not take an update of a task: ${fetched.fault}.`,
+    });
   }
 }
 
@@ -213,9 +219,10 @@ function headersOf({ token, authentication }: TaskHook): Headers {
   } catch (error) {
     // The reason of the platform repeats the value.
     if (!(error instanceof TypeError)) throw error;
-    throw new AgentProtocolError(
-      'The token or the credentials of a push notification config have characters that a header cannot have. Set the config again.',
-    );
+    throw new AgentProtocolError({
+      sentence:
+        'The token or the credentials of a push notification config have characters that a header cannot have. Set the config again.',
+    });
   }
 }
 
@@ -236,8 +243,8 @@ async function serialized(
 function refuse(status: number): void {
   if (status >= 200 && status < 300) return;
   const sentence = `The receiver of a push notification answered status ${status}.`;
-  if (status === 408 || status === 429 || status >= 500) throw new AgentUnavailableError(sentence);
-  throw new AgentProtocolError(sentence);
+  if (status === 408 || status === 429 || status >= 500) throw new AgentUnavailableError({ sentence });
+  throw new AgentProtocolError({ sentence });
 }
 
 /** Where the key is stored, among the settings of servers. */
@@ -313,7 +320,7 @@ export function refuseHookUrl(transport: Pick<AgentTransport, 'refusalOf'>, url:
     );
   }
   const refusal = transport.refusalOf(url);
-  if (refusal !== undefined) throw new RequestMalformedError(`url is not allowed: ${refusal}.`);
+  if (refusal !== undefined) throw new RequestMalformedError(`url is not allowed: ${refusal.sentence}.`);
 }
 
 /**

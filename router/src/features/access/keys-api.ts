@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RESTRICTIONS } from '../../core/access/caller.ts';
 import { SCOPES, type Scope } from '../../core/access/scopes.ts';
-import { PHRASES, say } from '../../core/phrases.ts';
+import { issueOf, PHRASES, say } from '../../core/phrases.ts';
 import type { ApiKey, KeyLimits } from '../../core/ports/api-key-store.ts';
 import type { App } from '../../feature.ts';
 import { keyIdOf, newKey, prefixOf } from '../../infra/operations/access.ts';
@@ -17,8 +17,8 @@ import {
   shown,
   timeView,
 } from '../../infra/operations/fields.ts';
-import { issueOf } from '../../infra/operations/form.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { invalid } from '../../infra/operations/form.ts';
+import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
 import type { ApiResponse } from '../../infra/operations/response.ts';
 
 const DEFAULT_LIMITS: KeyLimits = { perMinute: 100, perSecond: 10 };
@@ -234,8 +234,7 @@ function createdResponse(data: z.output<typeof newKeyView>): ApiResponse {
 }
 
 function pastExpiry(): HttpProblem {
-  const message = PHRASES['field.future'];
-  return new HttpProblem(400, 'INVALID_BODY', `expiresAt ${message}.`, [{ field: 'expiresAt', message }]);
+  return invalid('body', [mistakeAt('expiresAt', say('field.future'))]);
 }
 
 function noSuchKey(): HttpProblem {

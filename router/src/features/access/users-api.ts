@@ -12,7 +12,8 @@ import {
   shown,
   timeView,
 } from '../../infra/operations/fields.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { invalid } from '../../infra/operations/form.ts';
+import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
 import { hashedPassword } from './session-api.ts';
 
 /** What a name may consist of: it is part of a path, and people type it. */
@@ -97,8 +98,7 @@ export function usersApi({ users, sessions, presence, passwords, log }: App): En
           throw new HttpProblem(409, 'USER_EXISTS', say('problem.user-exists'));
         }
         if (created === 'owner-first') {
-          const message = PHRASES['field.owner'];
-          throw new HttpProblem(400, 'INVALID_BODY', `role ${message}.`, [{ field: 'role', message }]);
+          throw invalid('body', [mistakeAt('role', say('field.owner'))]);
         }
         await presence.refresh();
         log.info({ role }, 'user added');
@@ -128,10 +128,7 @@ export function usersApi({ users, sessions, presence, passwords, log }: App): En
         const { password, ...change } = body;
         const own = caller.kind === 'session' ? caller.session.user?.name : undefined;
         if (password !== undefined && own !== undefined && userKeyOf(own) === userKeyOf(name)) {
-          const message = PHRASES['field.own-password'];
-          throw new HttpProblem(400, 'INVALID_BODY', `password ${message}.`, [
-            { field: 'password', message },
-          ]);
+          throw invalid('body', [mistakeAt('password', say('field.own-password'))]);
         }
         const passwordHash =
           password === undefined ? undefined : await hashedPassword(passwords, password, name, 'password');

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { ageDaysOf } from '../../core/client-version.ts';
 import { ACCOUNT_STATES } from '../../core/cluster/account-state.ts';
-import { PHRASES, say } from '../../core/phrases.ts';
+import { say } from '../../core/phrases.ts';
 import { LIMIT_KINDS } from '../../core/ports/account-store.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import type { AccountControl } from '../../core/ports/cluster.ts';
 import { shown, timeView } from '../../infra/operations/fields.ts';
-import { HttpProblem, phraseField } from '../../infra/operations/problem.ts';
+import { invalid } from '../../infra/operations/form.ts';
+import { HttpProblem, mistakeAt, phraseField } from '../../infra/operations/problem.ts';
 
 const EXAMPLE = {
   accountId: 'default',
@@ -145,6 +146,7 @@ export const outgoingView = z.object({
     .array(
       z.object({
         why: z.string(),
+        phrase: phraseField,
         messages: z.int(),
         until: timeView.describe('When the first of them may be sent.'),
       }),
@@ -224,8 +226,7 @@ export function refuseUnknownAccount(
   ...knownIds: string[]
 ): void {
   if (knownIds.includes(accountId) || accounts.get(accountId)) return;
-  const message = PHRASES['field.not-account'];
-  throw new HttpProblem(400, 'INVALID_BODY', `accountId ${message}.`, [{ field: 'accountId', message }]);
+  throw invalid('body', [mistakeAt('accountId', say('field.not-account'))]);
 }
 
 /**

@@ -72,7 +72,7 @@ const pairBody = z
       context.addIssue({ code: 'custom', path: ['phone'], message: PHRASES['field.missing-phone'] });
     }
     if (body.method !== 'code' && body.phone !== undefined) {
-      context.addIssue({ code: 'custom', path: ['phone'], message: 'belongs to the method code only' });
+      context.addIssue({ code: 'custom', path: ['phone'], message: PHRASES['field.code-only'] });
     }
   })
   .meta({ id: 'Pair', examples: [{ method: 'code', phone: '+54 9 3777 111111' }] });

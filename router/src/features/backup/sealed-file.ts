@@ -273,7 +273,7 @@ type BackupErrorCode =
 /** A backup cannot be made or restored. The message tells the operator what to do and contains no secret. */
 export class BackupError extends Wa2aiError {
   constructor(code: BackupErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, 'dead', message, options);
+    super(code, 'dead', { sentence: message }, options);
   }
 }
 

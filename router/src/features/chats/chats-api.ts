@@ -32,7 +32,7 @@ import {
   timeView,
 } from '../../infra/operations/fields.ts';
 import { anyMessageView, traceQuery } from '../../infra/operations/log-schemas.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, phraseField, problemSchema } from '../../infra/operations/problem.ts';
 import { exportLines } from './chat-export.ts';
 import { chatPage, messagePage } from './messages-api.ts';
 
@@ -213,6 +213,7 @@ export const chatView = z
         since: timeView,
         until: timeView.optional().describe('Absent: until the chat is resumed.'),
         reason: z.string().optional(),
+        phrase: phraseField,
       })
       .optional()
       .describe(

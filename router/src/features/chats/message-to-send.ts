@@ -5,7 +5,7 @@ import type { WantedFile } from '../../core/delivery/agent-file.ts';
 import type { SendMessageInput } from '../../core/delivery/send-message.ts';
 import { type SpecialMessage, textOfSpecial } from '../../core/delivery/special-message.ts';
 import type { MediaKind } from '../../core/models.ts';
-import { PHRASES, type Said, say } from '../../core/phrases.ts';
+import { issueOf, PHRASES, type Said, say } from '../../core/phrases.ts';
 import type { MessageLog, ReceivedMessage, SentMessageRow } from '../../core/ports/message-log.ts';
 import { hasCaption, MAX_CAPTION_CHARS } from '../../core/turns/turn.ts';
 import {
@@ -15,7 +15,7 @@ import {
   phoneField,
   rowIdField,
 } from '../../infra/operations/fields.ts';
-import { type FormPart, issueOf, UploadedFile } from '../../infra/operations/form.ts';
+import { type FormPart, UploadedFile } from '../../infra/operations/form.ts';
 import { HttpProblem } from '../../infra/operations/problem.ts';
 
 /** WhatsApp shows about three lines of a quoted text. */

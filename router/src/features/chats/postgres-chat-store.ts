@@ -2,6 +2,7 @@ import sql, { type Sql } from 'sql-template-tag';
 import { lidJid } from '../../core/chat-id.ts';
 import { addressColumns, channelIdOfChat, replyToOf } from '../../core/messages/chat-identity.ts';
 import type { ChatAddress } from '../../core/messages/inbound-message.ts';
+import { saidBy } from '../../core/phrases.ts';
 import { storedState } from '../../core/policies/chat-state.ts';
 import type { Access } from '../../core/policies/conversation-fields.ts';
 import {
@@ -536,6 +537,12 @@ function chatRow(
     ...(isLocked && { isLocked }),
     ...(askedAt && remindAt && answerUntil && { question: { askedAt, remindAt, until: answerUntil } }),
     ...(tags.length > 0 && { tags }),
-    ...(since && { pause: { mode: mode ?? 'listen-only', ...withoutNulls({ since, until, reason }) } }),
+    ...(since && {
+      pause: {
+        mode: mode ?? 'listen-only',
+        ...withoutNulls({ since, until, reason }),
+        phrase: saidBy(reason ?? '').phrase,
+      },
+    }),
   };
 }

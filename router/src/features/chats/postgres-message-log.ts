@@ -10,6 +10,7 @@ import {
   type StoredDetails,
 } from '../../core/messages/chat-identity.ts';
 import type { IncomingMessage, Quote } from '../../core/models.ts';
+import type { Phrase } from '../../core/phrases.ts';
 import type { FirstContact } from '../../core/policies/governor.ts';
 import type {
   DeadLetterGroup,
@@ -78,7 +79,7 @@ const SENT = sql`
 /** Everything of a dead letter but its texts. */
 const DEAD_LETTERS = sql`
   SELECT d.id::text, d.account_id AS "accountId", d.chat_id::text AS "chatId", d.message_id::text AS "messageId",
-    d.outbox_id::text AS "outboxId", d.reason, d.error, d.attempts, d.created_at AS "createdAt",
+    d.outbox_id::text AS "outboxId", d.reason, d.error, d.phrase, d.attempts, d.created_at AS "createdAt",
     d.failed_at AS "failedAt", d.replayed_at AS "replayedAt", d.closed_at AS "closedAt", o.to_jid AS "to",
     m.id IS NOT NULL AS "hasMessage", m.sender_phone AS "senderPhone", m.sender_lid AS "senderLid",
     m.push_name AS "pushName", c.reply_to AS "replyTo", ${CHAT}
@@ -91,6 +92,7 @@ interface Texts {
   quotedText?: string;
   trace?: unknown;
   error?: string;
+  phrase?: Phrase;
   details?: StoredDetails;
   special?: SpecialMessage;
   quote?: Quote;
@@ -115,14 +117,14 @@ type RowOf<T, Computed extends keyof T> = Columns<
 
 type MessageRow = RowOf<
   ReceivedMessage,
-  'fromLid' | 'quotedText' | 'error' | 'trace' | 'replies' | 'card' | 'about'
+  'fromLid' | 'quotedText' | 'error' | 'phrase' | 'trace' | 'replies' | 'card' | 'about'
 >;
 type ToRouteRow = Columns<
   Omit<StoredMessageToRoute, 'channelIds' | 'message' | 'given'> &
     ChatIdentity &
     Pick<IncomingMessage, 'kind' | 'media' | 'viewOnce'>
 >;
-type SentRow = RowOf<SentMessageRow, 'error' | 'special' | 'quote'>;
+type SentRow = RowOf<SentMessageRow, 'error' | 'phrase' | 'special' | 'quote'>;
 type LetterRow = RowOf<DeadLetterRow, 'state' | 'trace'> & { hasMessage: boolean };
 
 /** Reads messages and dead letters from PostgreSQL. A page costs the same few statements, however many rows it has. */
@@ -287,12 +289,14 @@ export class PostgresMessageLog implements MessageLog {
       state === undefined ? [] : [deadLetterIs(state)],
     );
     if (conditions === 'none') return [];
-    return withStorage('counting dead letters', () =>
-      this.#postgres.query<DeadLetterGroup>(sql`
+    const rows = await withStorage('counting dead letters', () =>
+      this.#postgres.query<Columns<DeadLetterGroup>>(sql`
         SELECT reason, count(*)::integer AS count, max(failed_at) AS "newestAt", min(failed_at) AS "oldestAt",
-          (array_agg(error ORDER BY failed_at DESC, id DESC))[1] AS error
+          (array_agg(error ORDER BY failed_at DESC, id DESC))[1] AS error,
+          (array_agg(phrase ORDER BY failed_at DESC, id DESC))[1] AS phrase
         FROM dead_letter d WHERE ${allOf(conditions)} GROUP BY reason ORDER BY count(*) DESC, reason`),
     );
+    return rows.map(withoutNulls);
   }
 
   async deadLetter(id: string): Promise<DeadLetterRow | undefined> {
@@ -333,15 +337,20 @@ export class PostgresMessageLog implements MessageLog {
 
   async outgoingWork(accountId: string): Promise<OutgoingWork> {
     const rows = await withStorage('counting what an account has not sent', () =>
-      this.#postgres.query<{ why: string | null; messages: number; until: Date | null }>(sql`
+      this.#postgres.query<{
+        why: string | null;
+        phrase: Phrase | null;
+        messages: number;
+        until: Date | null;
+      }>(sql`
         SELECT CASE WHEN delayed_until > now() THEN coalesce(error, '') END AS why, count(*)::integer AS messages,
-          min(delayed_until) AS until
+          min(delayed_until) AS until, (array_agg(phrase))[1] AS phrase
         FROM outbox WHERE account_id = ${accountId} AND state = 'queued' GROUP BY 1 ORDER BY 3, 1`),
     );
     return {
       queued: rows.find(({ why }) => why === null)?.messages ?? 0,
-      delayed: rows.flatMap(({ why, messages, until }) =>
-        why === null || until === null ? [] : [{ why, messages, until }],
+      delayed: rows.flatMap(({ why, phrase, messages, until }) =>
+        why === null || until === null ? [] : [{ why, ...(phrase && { phrase }), messages, until }],
       ),
     };
   }
@@ -381,7 +390,7 @@ export class PostgresMessageLog implements MessageLog {
     return this.#textsOf(
       ids,
       (some) =>
-        sql`SELECT id::text, text, quoted_text AS "quotedText", trace, error, details FROM message WHERE id = ANY(${some}::bigint[])`,
+        sql`SELECT id::text, text, quoted_text AS "quotedText", trace, error, phrase, details FROM message WHERE id = ANY(${some}::bigint[])`,
     );
   }
 
@@ -393,7 +402,7 @@ export class PostgresMessageLog implements MessageLog {
     const texts = await this.#textsOf(
       rows.map(({ id }) => id),
       (some) =>
-        sql`SELECT id::text, text, error, special, quote FROM outbox WHERE id = ANY(${some}::bigint[])`,
+        sql`SELECT id::text, text, error, phrase, special, quote FROM outbox WHERE id = ANY(${some}::bigint[])`,
     );
     return rows.map((row) => sentMessage(row, texts(row.id)));
   }

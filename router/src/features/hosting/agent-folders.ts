@@ -4,6 +4,7 @@ import { chmod, lchown, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/p
 import { join, resolve } from 'node:path';
 import { AGENT_ID } from '../../core/hosting/agent-life.ts';
 import { AgentUnusableError } from '../../core/hosting/hosting-errors.ts';
+import { say } from '../../core/phrases.ts';
 import type { AgentFileInfo, AgentFiles, AgentPlace, AgentUsage } from '../../core/ports/agent-runtime.ts';
 import { type FolderEntry, NOT_A_PLACE, OpenFolder } from '../../infra/files/open-folder.ts';
 import { type TarEntry, tarOf } from './docker-engine.ts';
@@ -118,10 +119,7 @@ export class AgentFolders implements AgentFiles {
         const file = await folder.read(name).finally(() => folder.close());
         try {
           if ((await file.stat()).size > MAX_READ_BYTES) {
-            throw new AgentUnusableError(
-              'AGENT_FILE_TOO_LARGE',
-              `${path} is larger than 64 MB. Copy it from the data folder.`,
-            );
+            throw new AgentUnusableError('AGENT_FILE_TOO_LARGE', say('hosted.file-too-large', { path }));
           }
           return await file.readFile();
         } finally {
@@ -167,7 +165,7 @@ export class AgentFolders implements AgentFiles {
       if (code === 'ENOTEMPTY') {
         throw new AgentUnusableError(
           'AGENT_FOLDER',
-          `The hosted agent ${agentId} writes into ${path} while it is deleted. Stop the agent first.`,
+          say('hosted.writes-while-deleted', { agent: agentId, path }),
           { cause: error },
         );
       }
@@ -278,7 +276,7 @@ function infoOf(path: string, { size, mtimeMs }: Stats): AgentFileInfo {
 
 function checked(agentId: string): string {
   if (AGENT_ID.test(agentId)) return agentId;
-  throw new AgentUnusableError('AGENT_SETTINGS', 'The id of the hosted agent is not valid.');
+  throw new AgentUnusableError('AGENT_SETTINGS', say('hosted.bad-id'));
 }
 
 function codeOf(error: unknown): string | undefined {
@@ -287,9 +285,7 @@ function codeOf(error: unknown): string | undefined {
 
 function unusable(path: string, error: unknown): AgentUnusableError {
   const reason = error instanceof Error ? error.message : String(error);
-  return new AgentUnusableError(
-    'AGENT_FOLDER',
-    `The data of hosted agents cannot be stored in ${path}: ${reason}. Check WA2AI_DATA_DIR.`,
-    { cause: error },
-  );
+  return new AgentUnusableError('AGENT_FOLDER', say('hosted.data-not-stored', { path, why: reason }), {
+    cause: error,
+  });
 }

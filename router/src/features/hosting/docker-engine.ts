@@ -13,6 +13,7 @@ import {
   ImageMissingError,
   ImagePullError,
 } from '../../core/hosting/hosting-errors.ts';
+import { say } from '../../core/phrases.ts';
 import type { LogLine } from '../../core/ports/agent-runtime.ts';
 import type {
   ContainerEngine,
@@ -126,9 +127,11 @@ export class DockerEngine implements ContainerEngine {
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof ImagePullError) throw error;
-        const reason = stalled.signal.aborted ? `nothing happened for ${stallMs} ms` : failureOf(error).said;
+        const why = stalled.signal.aborted
+          ? say('hosted.pull-stalled', { ms: stallMs })
+          : failureOf(error).said;
         if (failureOf(error).status === undefined && !stalled.signal.aborted) throw error;
-        throw new ImagePullError(`The image ${image} could not be pulled: ${reason}.`, { cause: error });
+        throw new ImagePullError(say('hosted.image-not-pulled', { image, why }), { cause: error });
       } finally {
         clearTimeout(timer);
       }
@@ -255,9 +258,7 @@ export class DockerEngine implements ContainerEngine {
     const { ExitCode } = await exec.inspect({ abortSignal: limit() });
     if (ExitCode === 0) return;
     const said = lines.map(({ text }) => text).join('; ');
-    throw new EngineRefusedError(
-      `The firewall of the container could not be loaded: ${said.slice(0, 300)}. Install nftables or iptables on the machine of the engine, or set WA2AI_AGENTS_NETWORKS=any.`,
-    );
+    throw new EngineRefusedError(say('hosted.no-firewall', { why: said.slice(0, 300) }));
   }
 
   async inspect(idOrName: string): Promise<ContainerState | undefined> {
@@ -530,7 +531,7 @@ function readPullLine(
   if (line.trim() === '') return;
   const read = JSON.parse(line) as PullLine;
   const error = progress.errorIn(read);
-  if (error !== undefined) throw new ImagePullError(`The image ${image} could not be pulled: ${error}.`);
+  if (error !== undefined) throw new ImagePullError(say('hosted.image-not-pulled', { image, why: error }));
   onProgress(progress.shareAfter(read));
 }
 
@@ -543,7 +544,7 @@ function createOptions(
   const memory = spec.memoryMb * 1024 * 1024;
   const broken = spec.mounts.find(({ hostPath }) => hostPath.includes(':'));
   if (broken) {
-    throw new EngineRefusedError(`The folder ${broken.hostPath} cannot be mounted: its path has a colon.`);
+    throw new EngineRefusedError(say('hosted.path-with-colon', { path: broken.hostPath }));
   }
   const command = [...(spec.command ?? [])];
   return {
@@ -607,9 +608,7 @@ export async function engineSocket(
   if (named) {
     const path = named.replace(/^unix:\/\//, '');
     if (/^\//.test(path)) return path;
-    throw new EngineUnavailableError(
-      `The container engine ${named} cannot be used: wa2ai starts containers on this machine only, so the address must be unix:// and a path. Set WA2AI_CONTAINER_ENGINE.`,
-    );
+    throw new EngineUnavailableError(say('hosted.engine-elsewhere', { engine: named }));
   }
   const candidates = socketCandidates(env);
   for (const path of candidates) {
@@ -619,9 +618,7 @@ export async function engineSocket(
     );
     if (isSocket) return path;
   }
-  throw new EngineUnavailableError(
-    `There is no container engine: none of ${candidates.join(', ')} exists. Start Docker or podman, set WA2AI_CONTAINER_ENGINE, or use the runtime "process".`,
-  );
+  throw new EngineUnavailableError(say('hosted.no-engine', { paths: candidates.join(', ') }));
 }
 
 /** An error of dockerode: an answer of the engine with its status, or a connection that failed. */
@@ -653,12 +650,11 @@ export function engineError(error: unknown, what: string, address: string): Wa2a
   if (error instanceof Wa2aiError) return error;
   const { status, said } = failureOf(error);
   if (status === undefined || status === 502 || status === 503) {
-    return new EngineUnavailableError(
-      `The container engine at ${address} did not ${what}: ${said}. Check that it runs and that wa2ai may use its socket.`,
-      { cause: error },
-    );
+    return new EngineUnavailableError(say('hosted.engine-unavailable', { address, what, why: said }), {
+      cause: error,
+    });
   }
-  return new EngineRefusedError(`The container engine did not ${what}: ${said} (status ${status}).`, {
+  return new EngineRefusedError(say('hosted.engine-refused', { what, why: said, status }), {
     cause: error,
   });
 }

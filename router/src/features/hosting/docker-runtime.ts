@@ -8,6 +8,7 @@ import {
   EngineRefusedError,
   ImageMissingError,
 } from '../../core/hosting/hosting-errors.ts';
+import { say } from '../../core/phrases.ts';
 import type {
   AgentInstance,
   AgentPlace,
@@ -98,7 +99,9 @@ export class DockerRuntime implements AgentRuntime {
     } catch (error) {
       // Without the registry a local image is good enough.
       if (spec.pull === 'always' && (await this.#options.engine.imageId(image)) !== undefined) return;
-      throw error instanceof Error ? error : new AgentStartError(`The image of ${agentId} was not pulled.`);
+      throw error instanceof Error
+        ? error
+        : new AgentStartError(say('hosted.image-of-agent-not-pulled', { agent: agentId }));
     }
   }
 
@@ -121,7 +124,7 @@ export class DockerRuntime implements AgentRuntime {
       await engine.remove(id);
       throw new AgentUnusableError(
         'AGENT_DATA_NOT_MOUNTED',
-        `The container engine does not see ${place.folder}. If wa2ai runs in a container, set WA2AI_AGENTS_HOST_DIR to the path that its data folder has on the engine's machine.`,
+        say('hosted.data-not-mounted', { path: place.folder }),
       );
     }
     return { warnings };
@@ -134,11 +137,11 @@ export class DockerRuntime implements AgentRuntime {
       await engine.start(name);
     } catch (error) {
       if (error instanceof EngineRefusedError)
-        throw new AgentUnusableError('AGENT_START_REFUSED', error.message, { cause: error });
+        throw new AgentUnusableError('AGENT_START_REFUSED', error.said, { cause: error });
       throw error;
     }
     const container = await engine.inspect(name);
-    if (!container) throw new AgentStartError(`The container of the hosted agent ${agentId} is gone.`);
+    if (!container) throw new AgentStartError(say('hosted.container-gone', { agent: agentId }));
     return instanceOf(container);
   }
 
@@ -259,12 +262,8 @@ export class DockerRuntime implements AgentRuntime {
 
 function imageOf(image: string | undefined): string {
   if (image !== undefined && isImageName(image)) return image;
-  if (image !== undefined)
-    throw new AgentUnusableError(
-      'AGENT_SETTINGS',
-      'The image of the hosted agent is not the name of an image.',
-    );
-  throw new AgentUnusableError('AGENT_SETTINGS', 'The settings of the hosted agent name no image.');
+  if (image !== undefined) throw new AgentUnusableError('AGENT_SETTINGS', say('hosted.bad-image'));
+  throw new AgentUnusableError('AGENT_SETTINGS', say('hosted.no-image'));
 }
 
 function instanceOf({ id, labels, state, address, exitCode }: ContainerState): AgentInstance {

@@ -24,7 +24,7 @@ import {
 } from '../../infra/operations/fields.ts';
 import { invalid, UploadedFile } from '../../infra/operations/form.ts';
 import { streamLog } from '../../infra/operations/log-schemas.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, phraseField, problemSchema } from '../../infra/operations/problem.ts';
 import { refusePrograms } from '../routes/route-history-api.ts';
 import { HOSTED_AGENT_CONTEXT } from './postgres-agent-registry.ts';
 
@@ -544,6 +544,7 @@ export const agentView = z
       .describe('`running`: it works, starts or stops. `idle`: it runs and waits for messages.'),
     state: z.enum(AGENT_PHASES).describe('The same in detail.'),
     problem: z.string().optional().describe('Why it does not run.'),
+    phrase: phraseField,
     node: z.string().describe('The node whose engine runs it.'),
     accountId: z.string().optional().describe('Absent: it was added by the API, without a route.'),
     routeId: z.string().optional().describe('The route that it was made for.'),

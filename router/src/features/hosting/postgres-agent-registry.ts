@@ -1,6 +1,7 @@
 import sql, { join, type Sql } from 'sql-template-tag';
 import type { NodeId } from '../../core/chat-id.ts';
 import type { AgentPhase, HostedAgent } from '../../core/hosting/agent-life.ts';
+import type { Phrase } from '../../core/phrases.ts';
 import type { AgentQuery, AgentRecord, AgentRegistry } from '../../core/ports/agent-registry.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { storableJson, storableOrNull } from '../../infra/db/stores/rows.ts';
@@ -18,6 +19,7 @@ interface Row {
   folderId: string;
   phase: AgentPhase;
   problem: string | null;
+  phrase: Phrase | null;
   lastActivityMs: number;
   createdAtMs: number;
   isDeleting: boolean;
@@ -25,7 +27,7 @@ interface Row {
 
 const COLUMNS = sql`
   id AS "agentId", account_id AS "accountId", route_id AS "routeId", settings, node AS "nodeId", folder_id AS "folderId",
-  phase, problem, is_deleting AS "isDeleting", (extract(epoch FROM last_activity_at) * 1000)::bigint::float8 AS "lastActivityMs",
+  phase, problem, CASE WHEN problem IS NOT NULL THEN phrase END AS phrase, is_deleting AS "isDeleting", (extract(epoch FROM last_activity_at) * 1000)::bigint::float8 AS "lastActivityMs",
   (extract(epoch FROM created_at) * 1000)::bigint::float8 AS "createdAtMs"`;
 
 /** Of a list without a limit: more than a node can have. */
@@ -67,11 +69,11 @@ export class PostgresAgentRegistry implements AgentRegistry {
   async update(
     agentId: string,
     nodeId: NodeId,
-    { phase, lastActivityMs, problem }: Pick<AgentRecord, 'phase' | 'lastActivityMs' | 'problem'>,
+    { phase, lastActivityMs, problem, phrase }: Parameters<AgentRegistry['update']>[2],
   ): Promise<void> {
     await withStorage('storing the phase of a hosted agent', () =>
       this.#postgres.execute(sql`
-        UPDATE hosted_agent SET phase = ${phase}, problem = ${storableOrNull(problem)},
+        UPDATE hosted_agent SET phase = ${phase}, problem = ${storableOrNull(problem)}, phrase = ${storableJson(phrase)}::jsonb,
           last_activity_at = to_timestamp(${lastActivityMs}::float8 / 1000)
         WHERE id = ${agentId} AND node = ${nodeId}`),
     );
@@ -126,13 +128,13 @@ export class PostgresAgentRegistry implements AgentRegistry {
   }
 
   #recordOf(row: Row): AgentRecord {
-    const { agentId, accountId, routeId, settings, problem, ...rest } = row;
+    const { agentId, accountId, routeId, settings, problem, phrase, ...rest } = row;
     const opened = this.#postgres.secrets.openText(settings, HOSTED_AGENT_CONTEXT);
     const agent = {
       ...{ agentId, ...(JSON.parse(opened) as Pick<HostedAgent, 'spec' | 'idleMs'>) },
       ...(accountId !== null && { accountId }),
       ...(routeId !== null && { routeId }),
     };
-    return { ...rest, agent, ...(problem !== null && { problem }) };
+    return { ...rest, agent, ...(problem !== null && { problem }), ...(phrase && { phrase }) };
   }
 }

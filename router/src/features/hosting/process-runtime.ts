@@ -11,6 +11,7 @@ import { OWN_REQUEST_HEADER } from '../../core/access/caller.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type AgentProfile, type HostedAgent, tokenHeaders } from '../../core/hosting/agent-life.ts';
 import { AgentStartError, AgentUnusableError } from '../../core/hosting/hosting-errors.ts';
+import { type Said, say } from '../../core/phrases.ts';
 import type { AgentProbe, RunningAgent } from '../../core/ports/agent-registry.ts';
 import type {
   AgentInstance,
@@ -71,10 +72,8 @@ export class ProcessRuntime implements AgentRuntime {
     this.#records = new ProcessRecords(options.folder);
   }
 
-  get refusal(): string | undefined {
-    return this.#options.isAllowed
-      ? undefined
-      : 'Agents do not run as processes on this node: their programs can do what wa2ai can do. Set hosted.runtime to "docker", or allow them with WA2AI_PROCESS_AGENTS=on.';
+  get refusal(): Said | undefined {
+    return this.#options.isAllowed ? undefined : say('hosted.processes-off');
   }
 
   ownerOf(agentId: string): string | undefined {
@@ -112,10 +111,7 @@ export class ProcessRuntime implements AgentRuntime {
   async create(agent: HostedAgent, place: AgentPlace): Promise<{ warnings: string[] }> {
     const { agentId, spec } = agent;
     if (!spec.command?.length) {
-      throw new AgentUnusableError(
-        'AGENT_SETTINGS',
-        `The hosted agent ${agentId} has the runtime "process" and no command. Set hosted.command, or use the runtime "docker".`,
-      );
+      throw new AgentUnusableError('AGENT_SETTINGS', say('hosted.no-command', { agent: agentId }));
     }
     await this.remove(agentId);
     await this.#records.write({ agentId, hostId: this.#options.hostId, specHash: hashOf(agent) });
@@ -127,7 +123,7 @@ export class ProcessRuntime implements AgentRuntime {
     const record = await this.#records.read(agentId);
     const prepared = this.#prepared.get(agentId);
     if (!record || !prepared)
-      throw new AgentStartError(`The process of the hosted agent ${agentId} is not prepared.`);
+      throw new AgentStartError(say('hosted.process-not-prepared', { agent: agentId }));
     const running = await instanceOf(record);
     if (running.state === 'running') return running;
     const { spec } = prepared.agent;
@@ -300,7 +296,7 @@ export class ProcessRuntime implements AgentRuntime {
       const reason = error instanceof Error ? error.message : String(error);
       throw new AgentUnusableError(
         'AGENT_START_REFUSED',
-        `The program of the hosted agent ${agentId} cannot be started: ${reason}. Check hosted.command.`,
+        say('hosted.program-not-started', { agent: agentId, why: reason }),
         { cause: error },
       );
     } finally {
@@ -356,7 +352,7 @@ async function refuseUnreachable(agentId: string, folder: string): Promise<void>
     if (((await stat(path)).mode & 0o001) === 0) {
       throw new AgentUnusableError(
         'AGENT_START_REFUSED',
-        `The hosted agent ${agentId} runs as a user without rights, because wa2ai is root, and this user cannot enter ${path}. Let others enter it (chmod o+x), move WA2AI_DATA_DIR, or run wa2ai as another user than root.`,
+        say('hosted.folder-out-of-reach', { agent: agentId, path }),
       );
     }
     if (dirname(path) === path) return;
@@ -392,7 +388,7 @@ async function freePort(wanted: number, agentId: string): Promise<number> {
   } catch (error) {
     throw new AgentUnusableError(
       'AGENT_PORT_TAKEN',
-      `Port ${wanted} of the hosted agent ${agentId} is in use. Remove hosted.port so that each agent gets a free one, or use the runtime "docker".`,
+      say('hosted.port-taken', { port: wanted, agent: agentId }),
       { cause: error },
     );
   } finally {

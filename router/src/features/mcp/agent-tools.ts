@@ -172,11 +172,10 @@ export function agentTools({ calls: rest, settingsStore, clock }: Service): McpT
     }
     const routeId = await agentRouteOf(settingsStore);
     if (routeId === undefined) {
-      throw new HttpProblem(
-        404,
-        'NOT_FOUND',
-        'There is no agent with this id, and wa2ai may create none: agentRouteId of PUT /api/settings/mcp names the route that new agents run as.',
-      );
+      throw new HttpProblem(404, 'NOT_FOUND', {
+        sentence:
+          'There is no agent with this id, and wa2ai may create none: agentRouteId of PUT /api/settings/mcp names the route that new agents run as.',
+      });
     }
     await rest.call('putHostedAgent', caller, { body: { id, routeId } });
     return { ...(await send()), created: true };

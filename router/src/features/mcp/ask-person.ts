@@ -150,8 +150,8 @@ async function askNew(
     idempotency_key: key,
   } = input;
   const chosen = await choosePerson(service, 'ask-person', { accountId: account_id, to: person }, caller);
-  if ('problem' in chosen) throw new HttpProblem(400, 'INVALID_BODY', chosen.problem);
-  if ('refusal' in chosen) throw new HttpProblem(403, 'CHAT_NOT_ALLOWED', chosen.refusal);
+  if ('problem' in chosen) throw new HttpProblem(400, 'INVALID_BODY', { sentence: chosen.problem });
+  if ('refusal' in chosen) throw new HttpProblem(403, 'CHAT_NOT_ALLOWED', { sentence: chosen.refusal });
   const request = { skill: 'ask-person' as const, ...chosen, text, deadlineMinutes };
   const id = randomUUID();
   const message = { messageId: `mcp ${key === undefined ? id : hashOf(key)}`, text };
@@ -159,15 +159,13 @@ async function askNew(
     { id, contextId: id, owner, message, request },
     maxOpenTasksOf(caller),
   );
-  if (opened.outcome === 'full') throw new HttpProblem(429, 'TOO_MANY_TASKS', TOO_MANY_TASKS);
+  if (opened.outcome === 'full') throw new HttpProblem(429, 'TOO_MANY_TASKS', { sentence: TOO_MANY_TASKS });
   const { task } = opened;
   const known = task.request;
   if (known?.skill !== 'ask-person' || known.to !== request.to || known.text !== text) {
-    throw new HttpProblem(
-      409,
-      'IDEMPOTENCY_CONFLICT',
-      'This idempotency_key was used for another person or text. Nothing was sent.',
-    );
+    throw new HttpProblem(409, 'IDEMPOTENCY_CONFLICT', {
+      sentence: 'This idempotency_key was used for another person or text. Nothing was sent.',
+    });
   }
   await service.tasks.start(serveTaskStart(task.id, task.messages.length));
   return task;
@@ -181,7 +179,7 @@ async function findQuestion(
 ): Promise<ServedTask> {
   const task = await servedTasks.get(handle, taskOwnersOf(caller));
   if (task?.request?.skill === 'ask-person') return task;
-  throw new HttpProblem(404, 'NOT_FOUND', 'There is no question with this handle.');
+  throw new HttpProblem(404, 'NOT_FOUND', { sentence: 'There is no question with this handle.' });
 }
 
 const STATUS_OF: Partial<Record<ServedTask['state'], z.output<typeof question>['status']>> = {

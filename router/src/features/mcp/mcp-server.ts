@@ -254,7 +254,7 @@ ${markedText({ deadLetters: json.data }, 'people')}`;
       arguments: [{ name: 'id', description: 'Id of the dead letter.', required: true }],
       ...rest.admissionOf('getDeadLetter'),
       text: async ({ id }, caller) => {
-        if (!id) throw new HttpProblem(400, 'INVALID_BODY', 'id is missing.');
+        if (!id) throw new HttpProblem(400, 'INVALID_BODY', { sentence: 'id is missing.' });
         const { json } = await rest.call('getDeadLetter', caller, { params: { id } });
         return `Explain this dead letter of wa2ai to an operator: what happened, in order of time (\`trace\` has the route choice and the attempts); what has to be repaired; whether a replay helps, and what the person would then see. Replay nothing before I agree.
 

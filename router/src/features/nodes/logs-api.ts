@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import type { LogRing } from '../../infra/logging/log-ring.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -82,8 +83,7 @@ export function logsApi({ nodeLog, keyWatch }: App): Endpoint[] {
           return { status: 200, json: { success: true, data, count: data.length, node: nodeId } };
         }
         if (streams >= MAX_STREAMS) {
-          const sentence = `This node has ${streams} streams of its log. Close some of them.`;
-          throw new HttpProblem(429, 'TOO_MANY_STREAMS', sentence);
+          throw new HttpProblem(429, 'TOO_MANY_STREAMS', say('problem.log-streams', { streams }));
         }
         const lastId = header('last-event-id');
         return {

@@ -190,7 +190,7 @@ export class NpcError extends Wa2aiError {
   readonly body: NpcErrorBody;
 
   constructor(code: RpcCode, data?: NpcErrorBody['data'], options?: { cause?: unknown }) {
-    super('NPC_REFUSED', 'dead', data?.reason ?? `${MESSAGES[code]}.`, options);
+    super('NPC_REFUSED', 'dead', { sentence: data?.reason ?? `${MESSAGES[code]}.` }, options);
     this.body = { code, message: MESSAGES[code], ...(data && { data }) };
   }
 }
@@ -213,19 +213,20 @@ export async function readBody(
 ): Promise<string> {
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') {
-    throw new HttpProblem(415, 'UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed.');
+    throw new HttpProblem(415, 'UNSUPPORTED_MEDIA_TYPE', { sentence: 'The body must not be compressed.' });
   }
   // Events, because an asynchronous iterator costs several times as much for a small body.
   return await new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const broken = () => reject(new HttpProblem(400, 'BAD_REQUEST', 'The body did not arrive completely.'));
+    const broken = () =>
+      reject(new HttpProblem(400, 'BAD_REQUEST', { sentence: 'The body did not arrive completely.' }));
     const read = (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= maxBytes) return void chunks.push(chunk);
       // A destroyed request would close the connection before its response.
       request.off('data', read).pause();
-      reject(new HttpProblem(413, 'BODY_TOO_LARGE', 'The body is too large.'));
+      reject(new HttpProblem(413, 'BODY_TOO_LARGE', { sentence: 'The body is too large.' }));
     };
     request.on('data', read);
     request.once('error', broken).once('close', broken);

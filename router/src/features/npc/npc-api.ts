@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { PHRASES, type Said, say } from '../../core/phrases.ts';
+import { issueOf, PHRASES, type Said, say } from '../../core/phrases.ts';
 import { withoutTrailing } from '../../core/text.ts';
 import type { App } from '../../feature.ts';
 import { MASK } from '../../infra/agents/route-secrets.ts';
@@ -161,7 +161,7 @@ const settingsBody = z
       .record(z.string().min(1).max(100), z.unknown())
       .refine(
         (metadata) => JSON.stringify(metadata).length <= MAX_METADATA_CHARS,
-        `must have at most ${MAX_METADATA_CHARS} characters`,
+        issueOf(say('field.max-chars', { max: MAX_METADATA_CHARS })),
       )
       .optional()
       .describe('Further fields of `metadata` on the card.'),
@@ -307,9 +307,9 @@ function npcChainApi({ chain, chainEvents, transactions }: App): Endpoint[] {
         if (!current) throw new HttpProblem(404, 'NO_CHAIN', say('problem.no-chain'));
         const report = await current.report().catch((error: unknown) => {
           if (error instanceof ChainUnavailableError)
-            throw new HttpProblem(502, 'CHAIN_UNAVAILABLE', error.message);
+            throw new HttpProblem(502, 'CHAIN_UNAVAILABLE', { sentence: error.message });
           if (error instanceof ChainSettingsError)
-            throw new HttpProblem(502, 'CHAIN_SETTINGS', error.message);
+            throw new HttpProblem(502, 'CHAIN_SETTINGS', { sentence: error.message });
           throw error;
         });
         const cursor = await chainEvents.cursor(current.eventSource);
@@ -467,7 +467,8 @@ function npcTradesApi(app: App): Endpoint[] {
             const data = view(ended);
             return { status: 200, json: { success: true, message: `Offer ${data.state}.`, data } };
           } catch (error) {
-            if (error instanceof NpcError) throw new HttpProblem(409, 'TRADE_ENDED', error.message);
+            if (error instanceof NpcError)
+              throw new HttpProblem(409, 'TRADE_ENDED', { sentence: error.message });
             throw error;
           }
         },

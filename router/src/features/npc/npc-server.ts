@@ -128,11 +128,9 @@ export function npcServer(app: App): Endpoint[] {
       handle: async ({ params: { taskId = '' }, header, caller }) => {
         await refuseOff();
         if (npcFeed.watched >= MAX_STREAMS) {
-          throw new HttpProblem(
-            503,
-            'TOO_MANY_STREAMS',
-            'This node has too many streams. Call task.status instead.',
-          );
+          throw new HttpProblem(503, 'TOO_MANY_STREAMS', {
+            sentence: 'This node has too many streams. Call task.status instead.',
+          });
         }
         const task = await npcTasks.find(taskId);
         if (!task || !ownersOf(caller).includes(task.owner)) {

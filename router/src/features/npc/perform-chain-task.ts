@@ -165,17 +165,18 @@ async function chainOf({ chain }: ChainTaskDeps, transaction?: WalletTransaction
   const current = await chain();
   if (!current) throw noChain();
   if (transaction && current.chainId !== transaction.chainId) {
-    throw new ChainSettingsError(
-      `The transaction ${transaction.hash} is of chain ${transaction.chainId}, and the settings are of chain ${current.chainId}. Restore the settings until it has ended.`,
-    );
+    throw new ChainSettingsError({
+      sentence: `The transaction ${transaction.hash} is of chain ${transaction.chainId}, and the settings are of chain ${current.chainId}. Restore the settings until it has ended.`,
+    });
   }
   return current;
 }
 
 function noChain(): ChainSettingsError {
-  return new ChainSettingsError(
-    'There are no chain settings, or this node has no key of the wallet. Set both, the key on every node.',
-  );
+  return new ChainSettingsError({
+    sentence:
+      'There are no chain settings, or this node has no key of the wallet. Set both, the key on every node.',
+  });
 }
 
 function progressOf(depth: number, confirmations: number): number {

@@ -383,7 +383,9 @@ export async function listChainEvents(
 ): Promise<Record<string, unknown>> {
   const current = await chain();
   if (!current)
-    throw new ChainSettingsError('There are no chain settings, or this node has no key of the wallet.');
+    throw new ChainSettingsError({
+      sentence: 'There are no chain settings, or this node has no key of the wallet.',
+    });
   const kind = type === 'duel' ? 'duel-created' : 'quest-completed';
   const events = await chainEvents.list({ source: current.eventSource, kind, limit: MAX_LISTED });
   const shown = events.map(({ values, transactionHash, blockNumber }) => ({

@@ -250,9 +250,9 @@ export class ViemNpcChain implements NpcChain {
       if (!this.#isVerified) {
         const chainId = await this.#client.getChainId();
         if (chainId !== this.chainId) {
-          throw new ChainSettingsError(
-            `The RPC server is of chain ${chainId}, and chain.chainId of the NPC settings is ${this.chainId}. Correct one of them.`,
-          );
+          throw new ChainSettingsError({
+            sentence: `The RPC server is of chain ${chainId}, and chain.chainId of the NPC settings is ${this.chainId}. Correct one of them.`,
+          });
         }
         this.#isVerified = true;
       }
@@ -536,10 +536,11 @@ async function post(
   const what = `The RPC server of the chain did not answer ${body.method}`;
   if (answer.kind === 'fault') {
     const why = answer.fault === 'aborted' ? `within ${timeoutMs} ms` : `(${answer.fault})`;
-    throw new ChainUnavailableError(`${what} ${why}.`);
+    throw new ChainUnavailableError({ sentence: `${what} ${why}.` });
   }
   const parsed = rpcAnswer.safeParse(bodyJson(answer));
-  if (!parsed.success) throw new ChainUnavailableError(`${what}: status ${answer.status}, and no JSON-RPC.`);
+  if (!parsed.success)
+    throw new ChainUnavailableError({ sentence: `${what}: status ${answer.status}, and no JSON-RPC.` });
   return parsed.data;
 }
 
@@ -557,9 +558,9 @@ export function chainErrorOf(error: unknown): Wa2aiError {
     return new NpcError(RPC.contractFailed, { reason: `The contract refused the call: ${reason}.` });
   }
   if (causeOf(error, (cause) => cause instanceof ContractFunctionZeroDataError)) {
-    return new ChainSettingsError(
-      'An address of the chain settings has no such contract. Check contracts and tokens.',
-    );
+    return new ChainSettingsError({
+      sentence: 'An address of the chain settings has no such contract. Check contracts and tokens.',
+    });
   }
   const answer = answerOf(error);
   if (/insufficient (?:funds|balance)/i.test(answer ?? '')) return noGas();
@@ -567,7 +568,7 @@ export function chainErrorOf(error: unknown): Wa2aiError {
     answer === undefined
       ? 'The RPC server of the chain answered what wa2ai cannot read.'
       : `The RPC server of the chain refused a call: ${answer}.`;
-  return new ChainUnavailableError(why);
+  return new ChainUnavailableError({ sentence: why });
 }
 
 /** The wallet cannot pay for gas. */

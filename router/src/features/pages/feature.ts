@@ -4,6 +4,7 @@ import { extname, join } from 'node:path';
 import type { RequestHandler } from 'express';
 import { Marked } from 'marked';
 import { projectFolder } from '../../config/package-version.ts';
+import { say } from '../../core/phrases.ts';
 import type { Feature } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import { type StaticBody, sendStatic, staticBody } from '../../infra/operations/openapi.ts';
@@ -224,5 +225,5 @@ function docsPages(): Endpoint[] {
 async function readListed(folder: string, name: string, ending: RegExp): Promise<Buffer> {
   const names: string[] = await readdir(folder).catch(() => []);
   if (ending.test(name) && names.includes(name)) return readFile(join(folder, name));
-  throw new HttpProblem(404, 'NOT_FOUND', 'The documentation has no such page.');
+  throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-page'));
 }

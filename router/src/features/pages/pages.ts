@@ -1,6 +1,7 @@
 import { toBuffer } from 'qrcode';
 import { z } from 'zod';
 import { type Caller, mayUseAccount, RESTRICTIONS } from '../../core/access/caller.ts';
+import { say } from '../../core/phrases.ts';
 import type { AccountStatus } from '../../core/ports/chat-provider.ts';
 import { firstRouteCommand } from '../../core/routing/route-message.ts';
 import type { App } from '../../feature.ts';
@@ -123,7 +124,7 @@ export function pages(app: App): Endpoint[] {
       handle: async ({ query, caller }) => {
         const { qr, state } = statusOf(caller, query);
         if (qr === undefined) {
-          throw new HttpProblem(404, 'NO_QR', `There is no QR code to show; the account is ${state}.`);
+          throw new HttpProblem(404, 'NO_QR', say('problem.no-qr', { state }));
         }
         return { status: 200, png: await toBuffer(qr, { type: 'png', scale: PIXELS_PER_MODULE, margin: 2 }) };
       },

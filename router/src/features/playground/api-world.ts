@@ -1,4 +1,5 @@
 import type { ChatId } from '../../core/chat-id.ts';
+import { say } from '../../core/phrases.ts';
 import {
   type ScenarioChat,
   type ScenarioMessage,
@@ -72,9 +73,7 @@ export class ApiWorld implements ScenarioWorld {
     const known = chat.kind === 'person' && only?.phone ? await this.#chatOf(only.phone) : undefined;
     if (known) {
       if (routeId === undefined || known.routeId === routeId) return known.id;
-      throw new StepFailedError(
-        `The playground has a chat with ${only?.phone} that uses another route. Delete that chat, or use a name instead of the number.`,
-      );
+      throw new StepFailedError(say('scenario.other-route', { phone: only?.phone ?? '' }));
     }
     const body =
       chat.kind === 'person'
@@ -89,7 +88,7 @@ export class ApiWorld implements ScenarioWorld {
 
   async write(id: ChatId, writing: ScenarioWriting): Promise<string> {
     const stored = await this.#data<{ id?: string }>('writePlaygroundMessage', { id, body: { ...writing } });
-    if (stored.id === undefined) throw new StepFailedError('No node runs the playground: the message waits.');
+    if (stored.id === undefined) throw new StepFailedError(say('scenario.waits'));
     return stored.id;
   }
 
@@ -133,7 +132,7 @@ export class ApiWorld implements ScenarioWorld {
     if (typeof route === 'string') {
       const routes = await this.#data<Array<View & { name?: string }>>('listRoutes');
       const found = routes.find(({ id }) => id === route) ?? routes.find(({ name }) => name === route);
-      if (!found) throw new StepFailedError(`There is no route with the id or the name ${route}.`);
+      if (!found) throw new StepFailedError(say('scenario.no-route', { route }));
       this.#routeId = found.id;
       return found.id;
     }

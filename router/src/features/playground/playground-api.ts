@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { groupJid } from '../../core/chat-id.ts';
 import { detectMediaType } from '../../core/delivery/agent-file.ts';
 import type { MediaKind } from '../../core/models.ts';
-import { PHRASES, say } from '../../core/phrases.ts';
+import { PHRASES, saidBy, say } from '../../core/phrases.ts';
 import { inventedGroupId, inventedPhone, PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { InventedPerson, PlaygroundChat, PlaygroundFile } from '../../core/ports/playground.ts';
 import type { App } from '../../feature.ts';
@@ -19,7 +19,8 @@ import {
   timeView,
   wholeNumberQuery,
 } from '../../infra/operations/fields.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { invalid } from '../../infra/operations/form.ts';
+import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
 import { fileResponse } from '../../infra/operations/response.ts';
 import type { Writing } from '../../providers/playground/playground-provider.ts';
 
@@ -241,8 +242,7 @@ export function playgroundApi(app: App): Endpoint[] {
         const { kind, name, routeId } = body;
         const invented = repeatId === undefined ? random : randomOf(repeatId);
         if (routeId !== undefined && !(await routes.get(routeId))) {
-          const message = PHRASES['field.not-route-id'];
-          throw new HttpProblem(400, 'INVALID_BODY', `routeId ${message}.`, [{ field: 'routeId', message }]);
+          throw invalid('body', [mistakeAt('routeId', say('field.not-route-id'))]);
         }
         if (!(await addPlayground())) {
           throw new HttpProblem(409, 'PLAYGROUND_ID_TAKEN', say('problem.playground-id-taken'));
@@ -320,8 +320,7 @@ export function playgroundApi(app: App): Endpoint[] {
         });
         if (written.kind === 'unknown') {
           const field = written.field === 'deletion' ? 'delete' : written.field;
-          const message = UNKNOWN[written.field];
-          throw new HttpProblem(400, 'INVALID_BODY', `${field} ${message}.`, [{ field, message }]);
+          throw invalid('body', [mistakeAt(field, saidBy(UNKNOWN[written.field]))]);
         }
         const { waMessageId, id: messageId } = written;
         const data = { ...(messageId !== undefined && { id: messageId }), waMessageId };

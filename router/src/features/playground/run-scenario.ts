@@ -1,5 +1,6 @@
 import type { ChatId } from '../../core/chat-id.ts';
 import type { Clock } from '../../core/clock.ts';
+import { type Phrase, type Said, say } from '../../core/phrases.ts';
 import type { TextMatcher } from '../../core/ports/converters.ts';
 import {
   DEFAULT_WITHIN_MS,
@@ -26,6 +27,8 @@ export interface StepResult {
   ms: number;
   /** What the account said, or why the step failed. */
   detail?: string;
+  /** Why it failed. */
+  phrase?: Phrase;
 }
 
 export interface ScenarioResult {
@@ -103,15 +106,16 @@ class ScenarioRun {
     const { clock } = this.#deps;
     this.#take(step);
     const beganMs = clock.monotonicMs();
-    const result = (outcome: StepResult['outcome'], detail?: string) => ({
+    const result = (outcome: StepResult['outcome'], detail?: string, phrase?: Phrase) => ({
       ...{ step: describeStep(step, this.#as), outcome, ms: Math.round(clock.monotonicMs() - beganMs) },
       ...(detail !== undefined && { detail }),
+      ...(phrase && { phrase }),
     });
     try {
       return result('passed', await this.#do(step));
     } catch (error) {
       if (!(error instanceof StepFailedError)) throw error;
-      return result('failed', error.message);
+      return result('failed', error.said.sentence, error.said.phrase);
     }
   }
 
@@ -139,22 +143,23 @@ class ScenarioRun {
   }
 
   async #writingOf(chat: OpenChat, step: ScenarioStep): Promise<ScenarioWriting> {
-    const { say, react, edit, mention, quote } = step;
+    const { say: text, react, edit, mention, quote } = step;
     const as = this.#phoneOf(this.#as) ?? this.#as;
     if (react !== undefined) {
-      const { id } = await this.#message(chat, isOfAccount, 'The account has said nothing to react to.');
+      const { id } = await this.#message(chat, isOfAccount, say('scenario.nothing-to-react-to'));
       return { as, reaction: { to: id, emoji: react } };
     }
     if (edit !== undefined || step.delete) {
       const id = chat.written.get(this.#as);
-      if (id === undefined) throw new StepFailedError(`${this.#as} has written nothing in this chat.`);
+      if (id === undefined) throw new StepFailedError(say('scenario.nothing-written', { person: this.#as }));
       return edit === undefined ? { as, delete: id } : { as, edit: id, text: edit };
     }
     const file = fileOfStep(step);
-    if (file && 'path' in file) throw new StepFailedError(`The file ${file.path} was not loaded.`);
+    if (file && 'path' in file)
+      throw new StepFailedError(say('scenario.file-not-loaded', { path: file.path }));
     return {
       as,
-      ...(say !== undefined && { text: say }),
+      ...(text !== undefined && { text }),
       ...(file && { file: file satisfies ScenarioFile }),
       ...(mention && { mention }),
       ...(quote !== undefined && { quote: (await this.#quoted(chat, quote)).id }),
@@ -162,18 +167,22 @@ class ScenarioRun {
   }
 
   #quoted(chat: OpenChat, quote: true | string): Promise<ScenarioMessage> {
-    if (quote === true) return this.#message(chat, isOfAccount, 'The account has said nothing to quote.');
-    return this.#message(chat, ({ text }) => text.includes(quote), `No message has ${quoted(quote)}.`);
+    if (quote === true) return this.#message(chat, isOfAccount, say('scenario.nothing-to-quote'));
+    return this.#message(
+      chat,
+      ({ text }) => text.includes(quote),
+      say('scenario.no-message', { text: quoted(quote) }),
+    );
   }
 
   /** @throws {StepFailedError} there is none */
   async #message(
     chat: OpenChat,
     isWanted: (message: ScenarioMessage) => boolean,
-    sentence: string,
+    said: Said,
   ): Promise<ScenarioMessage> {
     const found = (await this.#deps.world.messages(chat.id)).find(isWanted);
-    if (!found) throw new StepFailedError(sentence);
+    if (!found) throw new StepFailedError(said);
     return found;
   }
 
@@ -184,20 +193,23 @@ class ScenarioRun {
     const said: ShownEvent[] = [];
     const found = await this.#watch(chat, withinMs, async (event) => {
       const verdict = await judgeEvent(expected, event, matcher);
-      if (verdict === 'forbidden') throw new StepFailedError(`It said ${quoted(wordsOf(event))}.`);
+      if (verdict === 'forbidden')
+        throw new StepFailedError(say('scenario.said', { text: quoted(wordsOf(event)) }));
       if (isSaid(event) || event.kind === 'reaction') said.push(event);
       return verdict === 'fits';
     });
     if (found) return wordsOf(found);
     const instead = said.map((event) => quoted(wordsOf(event))).join(', ');
     throw new StepFailedError(
-      said.length === 0 ? `Nothing was said within ${withinMs} ms.` : `It said instead: ${instead}.`,
+      said.length === 0
+        ? say('scenario.silent', { ms: withinMs })
+        : say('scenario.said-instead', { text: instead }),
     );
   }
 
   async #silence(chat: OpenChat, ms: number): Promise<void> {
     const found = await this.#watch(chat, ms, async (event) => breaksSilence(event));
-    if (found) throw new StepFailedError(`It said ${quoted(wordsOf(found))}.`);
+    if (found) throw new StepFailedError(say('scenario.said', { text: quoted(wordsOf(found)) }));
   }
 
   /** The first event within the time that `isWanted`; it and those before it count as seen. */
@@ -300,20 +312,20 @@ function wordsOf(event: ShownEvent): string {
 
 type OfText = NonNullable<Expectation['not']>;
 
-type Said = ShownEvent & { kind: 'message' };
+type SaidEvent = ShownEvent & { kind: 'message' };
 
-async function allHold(wanted: OfText, said: Said, matcher: TextMatcher): Promise<boolean> {
+async function allHold(wanted: OfText, said: SaidEvent, matcher: TextMatcher): Promise<boolean> {
   return (await holding(wanted, said, matcher)).every(Boolean);
 }
 
-async function anyHolds(wanted: OfText, said: Said, matcher: TextMatcher): Promise<boolean> {
+async function anyHolds(wanted: OfText, said: SaidEvent, matcher: TextMatcher): Promise<boolean> {
   return (await holding(wanted, said, matcher)).some(Boolean);
 }
 
 /** Of each assertion, whether it holds. A pattern that takes too long does not. */
 async function holding(
   { contains, equals, matches, quotes }: OfText,
-  { text, quotedText }: Said,
+  { text, quotedText }: SaidEvent,
   matcher: TextMatcher,
 ): Promise<boolean[]> {
   return [

@@ -13,7 +13,7 @@ import {
   timeView,
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
-import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, mistakeAt, phraseField, problemSchema } from '../../infra/operations/problem.ts';
 import { ApiWorld, type CallApi } from './api-world.ts';
 import {
   fileOfStep,
@@ -46,6 +46,7 @@ const resultView = z
         outcome: z.enum(['passed', 'failed', 'skipped']),
         ms: z.int(),
         detail: z.string().optional().describe('What the account said, or why the step failed.'),
+        phrase: phraseField,
       }),
     ),
   })
@@ -181,7 +182,7 @@ export function scenariosApi(app: App): Endpoint[] {
         return json;
       } catch (error) {
         if (!(error instanceof Wa2aiError) || error instanceof StorageUnavailableError) throw error;
-        throw new StepFailedError(error.message, { cause: error });
+        throw new StepFailedError(error.said, { cause: error });
       }
     };
   }

@@ -15,6 +15,7 @@ import {
   timeView,
 } from '../../infra/operations/fields.ts';
 import { PROBLEM_CODE } from '../../infra/operations/form.ts';
+import { phraseField } from '../../infra/operations/problem.ts';
 
 /** A route of the agent contract. */
 export const ROUTE_EXAMPLE = {
@@ -169,6 +170,7 @@ export const warningView = z
     code: z.string().describe('Stable and machine-readable: `SECRETS_DROPPED`, `AGENT_UNREACHABLE` ...'),
     field: z.string().optional().describe('The field it is about.'),
     message: z.string(),
+    phrase: phraseField,
   })
   .meta({ id: 'Warning' });
 

@@ -23,7 +23,7 @@ import {
   pageOfAll,
   pageResponse,
 } from '../../infra/operations/fields.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, phraseField, problemSchema } from '../../infra/operations/problem.ts';
 import type { ApiResponse, IfMatch, ResponseDoc } from '../../infra/operations/response.ts';
 import { refuseUnknownAccount } from '../accounts/account-view.ts';
 import { AgentHealth } from './agent-health.ts';
@@ -84,6 +84,7 @@ const cardView = z
       .optional()
       .describe('As the agent writes it.'),
     problem: z.string().optional().describe('Why there is no card.'),
+    phrase: phraseField,
   })
   .meta({ id: 'RouteCard' });
 

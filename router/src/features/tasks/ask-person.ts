@@ -140,7 +140,9 @@ async function sendOnce(
 ): Promise<string> {
   const { outcome, row } = await sendMessage({ accountId, to, text, idempotencyKey });
   if (outcome === 'conflict') {
-    throw new StorageUnavailableError(`The message "${idempotencyKey}" is stored with another text.`);
+    throw new StorageUnavailableError({
+      sentence: `The message "${idempotencyKey}" is stored with another text.`,
+    });
   }
   return row.id;
 }

@@ -5,6 +5,7 @@ import { backoffMs, withLimit } from '../../core/clock.ts';
 import { AgentTaskError, AgentUnavailableError, Wa2aiError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Route } from '../../core/models.ts';
+import { errorOfSaid, say } from '../../core/phrases.ts';
 import { shapeReply } from '../../core/policies/reply.ts';
 import { chatSettingsOf } from '../../core/policies/settings.ts';
 import {
@@ -147,8 +148,7 @@ async function untilReport(
 }
 
 function lost({ remoteId }: FollowedRow, why: string): Wa2aiError {
-  const sentence = `Task ${remoteId} of the agent is no longer followed: ${why}. Look at the agent; a replay opens a new task.`;
-  return new Wa2aiError('AGENT_TASK_LOST', 'dead', sentence);
+  return new Wa2aiError('AGENT_TASK_LOST', 'dead', say('task.lost', { task: remoteId, why }));
 }
 
 /** The agent's own text of a failure never reaches the chat. */
@@ -159,7 +159,7 @@ function failed(service: Service, row: FollowedRow, route: Route | undefined, er
   return {
     number: row.reports + 1,
     replies: [{ ...addressOf(service, row), text }],
-    end: { state: 'failed', reason: error.code, error: error.message },
+    end: { state: 'failed', reason: error.code, ...errorOfSaid(error.said) },
   };
 }
 
@@ -230,7 +230,7 @@ async function atAgent<T>(
     } catch (error) {
       gone?.throwIfAborted();
       if (!signal.aborted) throw error;
-      throw new AgentUnavailableError(`The agent did not answer within ${LIMIT_MS / 1_000} seconds.`);
+      throw new AgentUnavailableError(say('task.agent-silent', { seconds: LIMIT_MS / 1_000 }));
     }
   });
 }

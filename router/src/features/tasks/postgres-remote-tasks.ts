@@ -28,6 +28,7 @@ import {
   type ReplyRow,
   rowId,
   storableId,
+  storableJson,
   storableOrNull,
   withoutNulls,
 } from '../../infra/db/stores/rows.ts';
@@ -182,7 +183,7 @@ export class PostgresRemoteTasks implements RemoteTasks {
           timer_seconds
         FROM remote_task_report(${taskId}::bigint, ${number}::integer, ${storableOrNull(position)}, ${end?.state ?? null},
           ${storableOrNull(failure?.reason)}, ${storableOrNull(failure?.error)},
-          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${files}::jsonb))${stored}
+          ${to}::text[], ${waIds}::text[], ${texts}::text[], ${files}::jsonb, ${storableJson(failure?.phrase)}::jsonb))${stored}
         SELECT * FROM reply ORDER BY outbox_id::bigint`),
     );
     const reported = rows.map(queuedReply);

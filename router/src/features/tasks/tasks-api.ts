@@ -9,7 +9,7 @@ import {
 import type { TaskNow } from '../../core/agent-client.ts';
 import { chatHash } from '../../core/chat-id.ts';
 import { Wa2aiError } from '../../core/errors.ts';
-import { say } from '../../core/phrases.ts';
+import { type Phrase, say } from '../../core/phrases.ts';
 import type { ListedTask } from '../../core/tasks.ts';
 import type { App } from '../../feature.ts';
 import {
@@ -30,7 +30,7 @@ import {
   shown,
   timeView,
 } from '../../infra/operations/fields.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, phraseField, problemSchema } from '../../infra/operations/problem.ts';
 
 const listQuery = z.strictObject({
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
@@ -78,6 +78,7 @@ const taskWithNow = taskFields
       .optional()
       .describe('What the agent says of it now. Absent: it does not run, or its agent cannot be asked.'),
     problem: z.string().optional().describe('Why the agent did not say it.'),
+    phrase: phraseField,
   })
   .meta({ id: 'AgentTaskNow', examples: [{ ...EXAMPLE, now: { state: 'processing', percent: 40 } }] });
 
@@ -159,10 +160,7 @@ export function tasksApi({ remoteTasks, aliasesOf, log, askAboutTask, cancelTask
         const { chatId } = await allowed(caller, id);
         const outcome = await cancelTask(id, signal);
         if (outcome !== 'asked') {
-          const why =
-            outcome === 'ended'
-              ? 'The task does not run any more.'
-              : 'The agent does not cancel this task. It continues.';
+          const why = outcome === 'ended' ? say('problem.task-ended') : say('problem.task-not-canceled');
           throw new HttpProblem(409, 'TASK_NOT_CANCELED', why);
         }
         log.info({ taskId: id, chat: chatHash(chatId) }, 'agent asked to cancel a task');
@@ -185,13 +183,17 @@ export function tasksApi({ remoteTasks, aliasesOf, log, askAboutTask, cancelTask
   }
 
   /** An agent that does not answer is not a reason to hide the task. */
-  async function saidOf(id: string, signal: AbortSignal): Promise<{ now?: TaskNow; problem?: string }> {
+  async function saidOf(
+    id: string,
+    signal: AbortSignal,
+  ): Promise<{ now?: TaskNow; problem?: string; phrase?: Phrase }> {
     try {
       const now = await askAboutTask(id, signal);
       return now ? { now } : {};
     } catch (error) {
       if (!(error instanceof Wa2aiError)) throw error;
-      return { problem: error.message };
+      const { sentence: problem, phrase } = error.said;
+      return { problem, ...(phrase && { phrase }) };
     }
   }
 }

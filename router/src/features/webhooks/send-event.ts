@@ -7,6 +7,7 @@ import {
   type StoredTurn,
 } from '../../core/messages/chat-identity.ts';
 import type { ReplyMedia } from '../../core/models.ts';
+import { errorOfSaid, type Phrase, say } from '../../core/phrases.ts';
 import { type AgentTransport, retryAfterMs } from '../../infra/agents/transport/agent-transport.ts';
 import { bodyOf, signatureHeaders } from '../../infra/agents/webhook/webhook-body.ts';
 import type { DueDelivery } from './webhook-deliveries.ts';
@@ -16,6 +17,7 @@ export interface AttemptFailure {
   /** HTTP status; absent: there was no answer. */
   status?: number;
   error: string;
+  phrase?: Phrase;
   /** The wait that the receiver asked for. */
   retryAfterMs?: number;
 }
@@ -42,7 +44,7 @@ export async function sendEvent(
 ): Promise<{ status: number } | AttemptFailure> {
   const { url, secret } = event;
   if (secret === undefined) {
-    return { error: 'The secret of the webhook cannot be decrypted: set another one.' };
+    return errorOfSaid(say('delivery.secret-unreadable'));
   }
   const body = JSON.stringify(eventBody(event));
   const headers = new Headers({
@@ -58,10 +60,11 @@ export async function sendEvent(
     const { status } = fetched;
     if (status >= 200 && status < 300) return { status };
     const waitMs = retryAfterMs(fetched.headers, clock.now());
-    const advice = status >= 300 && status < 400 ? ' Redirects are not followed: set the new address.' : '';
     return {
       status,
-      error: `The receiver answered status ${status}.${advice}`,
+      ...errorOfSaid(
+        say(status >= 300 && status < 400 ? 'delivery.redirect' : 'delivery.status', { status }),
+      ),
       ...(waitMs !== undefined && { retryAfterMs: waitMs }),
     };
   }
@@ -70,13 +73,13 @@ export async function sendEvent(
     case 'too-large':
       return { status: 200 };
     case 'aborted':
-      return { error: `The receiver did not answer within ${ATTEMPT_LIMIT_MS / 1_000} seconds.` };
+      return errorOfSaid(say('delivery.silent', { seconds: ATTEMPT_LIMIT_MS / 1_000 }));
     case 'refused':
-      return { error: `The receiver was not called: ${fetched.detail}.` };
+      return errorOfSaid(say('delivery.not-called', { why: fetched.detail }));
     case 'not-connected':
-      return { error: `Cannot connect to the receiver: ${fetched.detail}.` };
+      return errorOfSaid(say('delivery.not-connected', { why: fetched.detail }));
     default:
-      return { error: `The receiver ended the connection before its answer: ${fetched.detail}.` };
+      return errorOfSaid(say('delivery.connection-ended', { why: fetched.detail }));
   }
 }
 

@@ -1,7 +1,8 @@
 import sql from 'sql-template-tag';
+import type { Phrase } from '../../core/phrases.ts';
 import type { Statements } from '../../infra/db/postgres.ts';
 import { allOf, olderThan, together } from '../../infra/db/stores/log-conditions.ts';
-import { type Columns, rowId, withoutNulls } from '../../infra/db/stores/rows.ts';
+import { type Columns, rowId, storableJson, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { StorageDamagedError, withStorage } from '../../infra/db/stores/storage-errors.ts';
 import type { WebhookEvent } from './webhooks.ts';
 import { WEBHOOK_SECRET_CONTEXT } from './webhooks.ts';
@@ -43,6 +44,7 @@ export interface LoggedDelivery {
   /** HTTP status of the last answer. */
   status?: number;
   error?: string;
+  phrase?: Phrase;
   createdAt: Date;
   attemptedAt?: Date;
   /** When it is sent next, at the earliest. Absent while an earlier event of the chat waits, or the webhook is off. */
@@ -63,14 +65,16 @@ export interface DeliveryQuery {
 /** What an attempt that failed changes. */
 export interface FailedAttempt {
   status?: number;
-  /** A sentence for an operator. */
+  /** A sentence for an operator, and its phrase. */
   error: string;
+  phrase?: Phrase;
   /** The next attempt; absent: the event is dead. */
   retryInMs?: number;
   /** The webhook makes no attempt for so long. */
   pauseMs?: number;
   /** The webhook is switched off for this reason. */
   disabledReason?: string;
+  disabledPhrase?: Phrase;
 }
 
 /** Events of webhooks, and what became of them. @throws {StorageUnavailableError} from every method: nothing was changed */
@@ -168,11 +172,12 @@ export class PostgresWebhookDeliveries implements WebhookDeliveries {
   }
 
   async markFailed({ id, attempt, webhookId }: DueDelivery, failed: FailedAttempt): Promise<void> {
-    const { status = null, error, retryInMs, pauseMs, disabledReason } = failed;
+    const { status = null, error, phrase, retryInMs, pauseMs, disabledReason, disabledPhrase } = failed;
     await withStorage('recording a failed attempt of a webhook', () =>
       this.#postgres.execute(sql`
         WITH failed AS (
           UPDATE webhook_delivery SET status = ${status}::integer, error = ${error},
+            phrase = ${storableJson(phrase)}::jsonb,
             state = CASE WHEN ${retryInMs === undefined} THEN 'dead' ELSE state END,
             finished_at = CASE WHEN ${retryInMs === undefined} THEN now() END,
             due_at = now() + ${Math.round(retryInMs ?? 0)}::bigint * interval '1 millisecond'
@@ -186,7 +191,8 @@ export class PostgresWebhookDeliveries implements WebhookDeliveries {
     if (disabledReason === undefined) return;
     await withStorage('disabling a webhook', () =>
       this.#postgres.execute(sql`
-        UPDATE webhook SET is_enabled = false, disabled_reason = ${disabledReason}, updated_at = now()
+        UPDATE webhook SET is_enabled = false, disabled_reason = ${disabledReason},
+          disabled_phrase = ${storableJson(disabledPhrase)}::jsonb, updated_at = now()
         WHERE id = ${webhookId} AND is_enabled`),
     );
   }
@@ -205,7 +211,7 @@ export class PostgresWebhookDeliveries implements WebhookDeliveries {
     const rows = await withStorage('reading events of a webhook', () =>
       this.#postgres.query<Columns<LoggedDelivery>>(sql`
         SELECT d.id::text, d.event_id AS "eventId", d.event, d.account_id AS "accountId", d.state, d.attempts, d.status,
-          d.error, d.created_at AS "createdAt", d.attempted_at AS "attemptedAt", d.finished_at AS "finishedAt",
+          d.error, CASE WHEN d.error IS NOT NULL THEN d.phrase END AS phrase, d.created_at AS "createdAt", d.attempted_at AS "attemptedAt", d.finished_at AS "finishedAt",
           first.id::text AS "waitsFor",
           CASE WHEN d.state = 'pending' AND first.id IS NULL AND w.is_enabled
             THEN greatest(d.due_at, w.retry_at) END AS "dueAt"

@@ -1,5 +1,6 @@
 import { backoffMs, within } from '../../core/clock.ts';
 import type { Logger } from '../../core/logger.ts';
+import { errorOfSaid, type Said, say } from '../../core/phrases.ts';
 import type { Service } from '../../feature.ts';
 import type { AttemptFailure } from './send-event.ts';
 import type { DueDelivery, FailedAttempt } from './webhook-deliveries.ts';
@@ -26,7 +27,7 @@ export function afterFailure(
     failures,
     failingForMs,
   }: Pick<DueDelivery, 'attempt' | 'ageMs' | 'failures' | 'failingForMs'>,
-  { status, error, retryAfterMs }: AttemptFailure,
+  { status, error, phrase, retryAfterMs }: AttemptFailure,
   random: () => number,
 ): FailedAttempt {
   const waits = { random, maxRetryAfterMs: HOUR_MS, ...(retryAfterMs !== undefined && { retryAfterMs }) };
@@ -35,10 +36,12 @@ export function afterFailure(
   const isAway = status === undefined || status >= 500 || status === 429;
   const inARow = failures + 1;
   const pauses = (isAway && inARow >= PAUSE_FROM_FAILURES) || (isBusy && retryAfterMs !== undefined);
-  const reason = reasonToDisable(status, inARow, failingForMs, error);
+  const said = { sentence: error, ...(phrase && { phrase }) };
+  const reason = reasonToDisable(status, inARow, failingForMs, said);
   return {
     ...(status !== undefined && { status }),
     error,
+    ...(phrase && { phrase }),
     ...(!isDead && { retryInMs: backoffMs({ ...waits, attempt, baseMs: 2_000, maxMs: HOUR_MS }) }),
     ...(pauses && {
       pauseMs: backoffMs({
@@ -48,7 +51,10 @@ export function afterFailure(
         maxMs: MAX_PAUSE_MS,
       }),
     }),
-    ...(reason !== undefined && { disabledReason: reason }),
+    ...(reason && {
+      disabledReason: reason.sentence,
+      ...(reason.phrase && { disabledPhrase: reason.phrase }),
+    }),
   };
 }
 
@@ -56,11 +62,11 @@ function reasonToDisable(
   status: number | undefined,
   inARow: number,
   failingForMs: number,
-  error: string,
-): string | undefined {
-  if (status === 410) return 'The receiver answered status 410: it does not want any more events.';
+  error: Said,
+): Said | undefined {
+  if (status === 410) return say('delivery.gone');
   if (failingForMs < MAX_FAILING_MS || inARow < MIN_FAILURES) return undefined;
-  return `No event could be delivered for three days. ${error}`;
+  return say('delivery.three-days', { error });
 }
 
 /** Events of one webhook that a node sends at a time, each of another chat. */
@@ -172,7 +178,7 @@ export class WebhookDispatcher {
       // Attempts that the end of a process cut are counted, and have no failure that could end the event.
       const result =
         attempt > MAX_ATTEMPTS
-          ? { error: `wa2ai ended or hung during its attempts, of which at most ${MAX_ATTEMPTS} are made.` }
+          ? errorOfSaid(say('delivery.process-ended', { max: MAX_ATTEMPTS }))
           : await sendEvent(delivery, this.#cut.signal);
       if (!('error' in result)) {
         await deliveries.markDelivered(delivery, result.status);

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { PHRASES, say } from '../../core/phrases.ts';
+import { PHRASES, type Phrase, say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { httpUrlField, secretField } from '../../infra/agents/setting-fields.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
@@ -17,12 +17,12 @@ import {
   timeView,
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
-import { HttpProblem, mistakeAt, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, mistakeAt, phraseField, problemSchema } from '../../infra/operations/problem.ts';
 import type { ApiResponse } from '../../infra/operations/response.ts';
 import { WEBHOOK_EVENTS, type Webhook } from './webhooks.ts';
 
 /** One attempt: the status of the receiver, or how it failed. */
-type Sent = { status: number } | { status?: number; error: string };
+type Sent = { status: number } | { status?: number; error: string; phrase?: Phrase };
 
 /** Each node asks for the events of all webhooks together. */
 const MAX_WEBHOOKS = 50;
@@ -81,6 +81,7 @@ const webhookFields = z.object({
   accountId: z.string().optional(),
   isEnabled: z.boolean(),
   disabledReason: z.string().optional().describe('Why wa2ai switched it off.'),
+  disabledPhrase: phraseField,
   failures: z.int().describe('Attempts that failed since the last one that succeeded.'),
   failingSince: timeView.optional(),
   pausedUntil: timeView
@@ -113,6 +114,7 @@ const deliveryView = z
     attempts: z.int(),
     status: z.int().optional().describe('HTTP status of the last answer.'),
     error: z.string().optional().describe('Why the last attempt failed.'),
+    phrase: phraseField,
     createdAt: timeView.describe('When the event happened.'),
     attemptedAt: timeView.optional().describe('The last attempt.'),
     dueAt: timeView
@@ -148,6 +150,7 @@ const testView = z
     eventId: z.string(),
     status: z.int().optional().describe('HTTP status of the answer.'),
     error: z.string().optional(),
+    phrase: phraseField,
   })
   .meta({
     id: 'WebhookTest',
@@ -367,9 +370,10 @@ export function webhooksApi(app: App): Endpoint[] {
   }
 }
 
-function resultOf(sent: Sent): { status?: number; error?: string } {
+function resultOf(sent: Sent): Omit<z.output<typeof testView>, 'isDelivered' | 'eventId'> {
   if (!('error' in sent)) return { status: sent.status };
-  return { ...(sent.status !== undefined && { status: sent.status }), error: sent.error };
+  const { status, error, phrase } = sent;
+  return { ...(status !== undefined && { status }), error, ...(phrase && { phrase }) };
 }
 
 function unique<T>(values: readonly T[]): T[] {

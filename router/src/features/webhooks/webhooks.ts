@@ -1,4 +1,5 @@
 import sql from 'sql-template-tag';
+import type { Phrase } from '../../core/phrases.ts';
 import type { Postgres } from '../../infra/db/postgres.ts';
 import { type Columns, withoutNulls } from '../../infra/db/stores/rows.ts';
 import { withStorage } from '../../infra/db/stores/storage-errors.ts';
@@ -23,6 +24,7 @@ export interface NewWebhook {
 export interface Webhook extends Omit<NewWebhook, 'secret'> {
   /** Why wa2ai switched it off. */
   disabledReason?: string;
+  disabledPhrase?: Phrase;
   /** Attempts that failed since the last one that succeeded. */
   failures: number;
   failingSince?: Date;
@@ -63,7 +65,8 @@ export interface Webhooks {
 }
 
 const COLUMNS = sql`id, url, events, account_id AS "accountId", is_enabled AS "isEnabled",
-  disabled_reason AS "disabledReason", failures, failing_since AS "failingSince",
+  disabled_reason AS "disabledReason",
+  CASE WHEN disabled_reason IS NOT NULL THEN disabled_phrase END AS "disabledPhrase", failures, failing_since AS "failingSince",
   CASE WHEN is_enabled AND retry_at > now() THEN retry_at END AS "pausedUntil",
   (SELECT count(*)::integer FROM webhook_delivery d WHERE d.webhook_id = webhook.id AND d.state = 'pending') AS waiting,
   created_at AS "createdAt", updated_at AS "updatedAt"`;

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AgentClient, AgentClients } from '../../core/agent-client.ts';
 import { AgentProtocolError } from '../../core/errors.ts';
 import type { Route } from '../../core/models.ts';
+import { say } from '../../core/phrases.ts';
 import type { AgentDeps, AgentKind, ClientMaker } from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
@@ -26,9 +27,7 @@ export function createAgentClients(
     const make = config.agent && makers.get(config.agent.kind);
     if (make) return make(config.agent?.settings, { id, accountId });
     const names = kinds.map(({ name }) => `"${name}"`).join(' or ');
-    throw new AgentProtocolError(
-      `Route ${id} has no agent kind that this version of wa2ai knows. Its config needs one of: ${names}.`,
-    );
+    throw new AgentProtocolError(say('agent.no-kind', { route: id, names }));
   }
 
   return {

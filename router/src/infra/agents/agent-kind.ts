@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { AgentHost } from '../../core/hosting/agent-host.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Route } from '../../core/models.ts';
+import { changed, type Phrase, type Said, say } from '../../core/phrases.ts';
 import type { AuditLog } from '../../core/ports/audit-log.ts';
 import type { TextMatcher } from '../../core/ports/converters.ts';
 import type { TaskPushes } from '../../core/tasks.ts';
@@ -31,6 +32,7 @@ export interface ProbeFinding {
   field: string;
   /** One sentence without secrets. */
   message: string;
+  phrase?: Phrase;
 }
 
 /** What an agent says about itself, in the form that all protocols share. Texts are those of the agent. */
@@ -162,22 +164,45 @@ export function agentKind<Settings>(kind: AgentKind<Settings>): AgentKind {
 
 /**
  * The finding of a harmless request to an agent: no answer, or access denied; undefined when the agent answered.
- * @param agent as a sentence names it: `ADK server at http://localhost:8000`
+ * @param agent its kind and where it is, or as a sentence names it
  * @param found `status` absent: there was no answer, for the reason `problem`
  * @param fields the fields of the route with the address and with the headers
  */
 export function reachFinding(
-  agent: string,
-  { status, problem }: { status?: number; problem?: string },
+  agent: { kind: 'adk' | 'a2a' | 'abi' | 'npc' | 'shell' | 'webhook'; address: string } | Said,
+  { status, problem = { sentence: '' } }: { status?: number; problem?: Said | undefined },
   fields: { address: string; headers: string },
 ): ProbeFinding | undefined {
+  const named =
+    'kind' in agent
+      ? say('probe.agent-at', { agent: say(`agent-name.${agent.kind}`), address: agent.address })
+      : agent;
   if (status === undefined) {
-    const message = `The ${agent} cannot be reached: ${problem}. Start it, or correct the address.`;
-    return { code: 'AGENT_UNREACHABLE', field: fields.address, message };
+    const said = say('probe.unreachable', { agent: named, why: problem });
+    return findingOf('AGENT_UNREACHABLE', fields.address, said);
   }
   if (status !== 401 && status !== 403) return undefined;
-  const message = `The ${agent} answered status ${status}. Check the headers of the route.`;
-  return { code: 'AGENT_ACCESS_DENIED', field: fields.headers, message };
+  return findingOf(
+    'AGENT_ACCESS_DENIED',
+    fields.headers,
+    say('probe.access-denied', { agent: named, status }),
+  );
+}
+
+/** A finding with its sentence. */
+export function findingOf(
+  code: ProbeFinding['code'],
+  field: string,
+  { sentence: message, phrase }: Said,
+): ProbeFinding {
+  return { code, field, message, ...(phrase && { phrase }) };
+}
+
+/** A sentence about a server without what must not be shown. */
+export function withoutSecrets(said: Said, secrets: readonly string[]): Said {
+  return changed(said, (text) =>
+    secrets.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text),
+  );
 }
 
 export type KindWithTools = AgentKind & { tools: AgentTools };

@@ -1,12 +1,13 @@
 import { createParser } from 'eventsource-parser';
 import { AgentProtocolError } from '../../core/errors.ts';
+import { type Said, say } from '../../core/phrases.ts';
 import { decodeEntities } from '../../core/text.ts';
 import { bodyText, parsedJson } from './transport/error-text.ts';
 
 /** How the answers of a kind of agent are read. */
 export interface AnswerForm {
-  /** `webhook`, `hosted agent`: in the sentences of errors. */
-  agent: string;
+  /** As sentences of errors name it: `webhook`, `hosted agent`. */
+  agent: Said;
   /** Fields that may have the answer, in the order in which they are looked for. */
   fields: readonly string[];
   /** Whether an object is an answer without a text. */
@@ -43,7 +44,7 @@ function answerIn(text: string, type: string, form: AnswerForm): AnswerText {
   if (type === 'text/event-stream' || EVENT_START.test(text)) return answerOfStream(eventsIn(text), form);
   const values = jsonValues(text);
   if (values) return answerOfStream(values, form);
-  if (/[/+]json\b|ndjson|jsonl/.test(type)) fail(form, 'with JSON that cannot be parsed');
+  if (/[/+]json\b|ndjson|jsonl/.test(type)) fail(form, say('answer.bad-json'));
   return answerOfText(text, type, form);
 }
 
@@ -54,23 +55,20 @@ function isBlank(text: string): boolean {
   return !/[^\s\p{Cf}\p{Zl}\p{Zp}\u3164\u115f\u1160\uffa0\u2800]/u.test(text);
 }
 
-function fail(form: AnswerForm, what: string): never {
-  throw new AgentProtocolError(`The ${form.agent} answered ${what}.`);
+function fail(form: AnswerForm, what: Said): never {
+  throw new AgentProtocolError(say('answer.of-agent', { agent: form.agent, what }));
 }
 
 const STARTED = /^(?:workflow (?:was started|got started)\.?|accepted)$/i;
 
 function refuseStarted(text: string, form: AnswerForm): void {
   if (!STARTED.test(text.trim())) return;
-  fail(
-    form,
-    `"${text.trim()}" before its work ended. Let it respond when the last node ends, or answer 202 and reply later by the token`,
-  );
+  fail(form, say('answer.started', { text: text.trim() }));
 }
 
 function answerOfText(text: string, type: string, form: AnswerForm): AnswerText {
   const markup = markupOf(text);
-  if (markup === 'page') fail(form, 'with a web page. Check its address, and what it responds with');
+  if (markup === 'page') fail(form, say('answer.web-page'));
   if (markup === 'twiml') {
     const said = [...text.matchAll(/<(Message|Body)(?:\s[^<>]{0,500})?>([^<]+)/g)];
     const texts = said
@@ -78,7 +76,7 @@ function answerOfText(text: string, type: string, form: AnswerForm): AnswerText 
       .filter((words) => !isBlank(words));
     return texts.length > 0 ? { text: texts.join('\n') } : {};
   }
-  if (markup === 'xml' || /[/+]xml$/.test(type)) fail(form, 'with XML, which has no answer that wa2ai reads');
+  if (markup === 'xml' || /[/+]xml$/.test(type)) fail(form, say('answer.xml'));
   refuseStarted(text, form);
   return { text };
 }
@@ -122,7 +120,7 @@ function withoutWarnings(text: string, form: AnswerForm): string {
   });
   if (count === 0) return text;
   const rest = kept.join('\n');
-  if (isBlank(rest) || rest.startsWith('Stack trace:')) fail(form, 'with an error of PHP. Its log says more');
+  if (isBlank(rest) || rest.startsWith('Stack trace:')) fail(form, say('answer.php-error'));
   return rest;
 }
 
@@ -133,7 +131,7 @@ function answerOfJson(value: unknown, form: AnswerForm): AnswerText {
     return value.length === 0 ? {} : answerOfJson(value[0], form);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return said(textOf(value, fields) ?? fail(form, 'with a list that has no text'), form);
+    return said(textOf(value, fields) ?? fail(form, say('answer.list-without-text')), form);
   }
   const own = value as Record<string, unknown>;
   const present = fields.filter((name) => Object.hasOwn(own, name));
@@ -143,16 +141,20 @@ function answerOfJson(value: unknown, form: AnswerForm): AnswerText {
   const text = direct === undefined ? texts.find((found) => found) : textOf(own[direct], fields);
   if (text) {
     const isOnlyMessage = present.every((name) => name === 'message');
-    if (own.error && isOnlyMessage) fail(form, 'with an error. Its log says more');
+    if (own.error && isOnlyMessage) fail(form, say('answer.error'));
     return { ...said(text, form), fields: own };
   }
   const names = Object.keys(own);
   if (names.length === 0 || isOther) return { fields: own };
-  const setting = form.setting ? `. Set ${form.setting} to the path of the answer; the` : '; its';
-  const list = `${setting} fields are: ${names.join(', ').slice(0, 200)}`;
-  if (present.length === 0) fail(form, `with JSON that has none of ${fields.join(', ')}${list}`);
+  const { setting } = form;
+  const found = { fields: names.join(', ').slice(0, 200) };
+  if (present.length === 0) {
+    const wanted = { ...found, names: fields.join(', ') };
+    fail(form, setting ? say('answer.no-field-set', { ...wanted, setting }) : say('answer.no-field', wanted));
+  }
   if (texts.includes(undefined)) {
-    fail(form, `with JSON whose "${present[texts.indexOf(undefined)]}" is not a text${list}`);
+    const wrong = { ...found, name: present[texts.indexOf(undefined)] ?? '' };
+    fail(form, setting ? say('answer.not-text-set', { ...wrong, setting }) : say('answer.not-text', wrong));
   }
   return { fields: own };
 }
@@ -204,13 +206,11 @@ function atPath(value: object, path: string, form: AnswerForm): AnswerText {
   const found = valueAt(value, path);
   const where = `"${path}"${form.setting ? ` (${form.setting})` : ''}`;
   if ('missing' in found) {
-    throw new AgentProtocolError(
-      `The ${form.agent}'s answer has no ${where}: "${found.missing}" is missing.`,
-    );
+    throw new AgentProtocolError(say('answer.missing', { agent: form.agent, where, name: found.missing }));
   }
   const text = textOf(found.value, form.fields);
   if (text === undefined || (typeof found.value === 'object' && found.value !== null && text === '')) {
-    throw new AgentProtocolError(`${where} of the ${form.agent}'s answer is not a text.`);
+    throw new AgentProtocolError(say('answer.path-not-text', { where, agent: form.agent }));
   }
   return isBlank(text) ? {} : { text };
 }
@@ -280,7 +280,7 @@ function answerOfStream(values: readonly unknown[], form: AnswerForm): AnswerTex
       typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
     const name = String(fields?.type ?? fields?.event ?? '');
     if (name === 'error' || (fields?.error && !fields.choices)) {
-      fail(form, 'with a stream that ended with an error. Its log says more');
+      fail(form, say('answer.stream-error'));
     }
     isInPieces ||= name !== '' || fields?.done !== undefined || fields?.choices !== undefined;
     const isWhole = LAST.test(name) && pieces.length > 0;
@@ -292,7 +292,7 @@ function answerOfStream(values: readonly unknown[], form: AnswerForm): AnswerTex
     isKnown ||= text !== undefined;
     if (text) pieces.push(text);
   }
-  if (!isKnown && values.length > 0) fail(form, 'with a stream in which wa2ai finds no text');
+  if (!isKnown && values.length > 0) fail(form, say('answer.stream-without-text'));
   const text = pieces.join(isInPieces ? '' : '\n');
   return isBlank(text) ? {} : { text };
 }

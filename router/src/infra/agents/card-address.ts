@@ -1,4 +1,5 @@
 import { AgentProtocolError } from '../../core/errors.ts';
+import { say } from '../../core/phrases.ts';
 import { withoutTrailing } from '../../core/text.ts';
 
 /**
@@ -10,7 +11,7 @@ import { withoutTrailing } from '../../core/text.ts';
 export function cardAddress(url: string, cardUrl: string, isHosted = false): string {
   const absolute = URL.canParse(url, cardUrl) ? new URL(url, cardUrl) : undefined;
   if (absolute?.protocol !== 'http:' && absolute?.protocol !== 'https:') {
-    throw new AgentProtocolError('The agent card names an address that is not an http:// or https:// URL.');
+    throw new AgentProtocolError(say('card.bad-address'));
   }
   const card = new URL(cardUrl);
   const isForeignLoopback = isLoopback(absolute.hostname) && (isHosted || !isLoopback(card.hostname));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RouteConfig } from '../../core/models.ts';
-import { PHRASES } from '../../core/phrases.ts';
+import { issueOf, PHRASES, say } from '../../core/phrases.ts';
 import { conversationFields, mediaField } from '../../core/policies/conversation-fields.ts';
 import type { AgentKind } from './agent-kind.ts';
 import { notBlank } from './setting-fields.ts';
@@ -67,7 +67,7 @@ const failureField = z
   .superRefine((failure, context) => {
     const { backoffMs, maxBackoffMs, fallbackRouteId, fallbackText } = failure;
     if (backoffMs !== undefined && maxBackoffMs !== undefined && backoffMs > maxBackoffMs) {
-      context.addIssue({ code: 'custom', path: ['maxBackoffMs'], message: 'must not be below backoffMs' });
+      context.addIssue({ code: 'custom', path: ['maxBackoffMs'], message: PHRASES['field.below-backoff'] });
     }
     if (fallbackRouteId !== undefined && fallbackText !== undefined) {
       const message = 'cannot be combined with fallbackRouteId; choose one';
@@ -103,7 +103,7 @@ export function routeConfigField(kinds: readonly AgentKind[]) {
   return z
     .strictObject({ ...(Object.fromEntries(settings) as Record<string, z.ZodType>), ...commonFields })
     .refine((config) => names.filter((name) => name in config).length === 1, {
-      error: `must contain exactly one agent kind: ${names.join(', ')}`,
+      ...issueOf(say('field.one-agent-kind', { names: names.join(', ') })),
       when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
     });
 }

@@ -2,9 +2,15 @@ import type { AgentClients } from '../../core/agent-client.ts';
 import { type Clock, withLimit } from '../../core/clock.ts';
 import { Wa2aiError } from '../../core/errors.ts';
 import type { Route } from '../../core/models.ts';
-import { type Phrase, say } from '../../core/phrases.ts';
+import { type Phrase, type Said, say } from '../../core/phrases.ts';
 import type { MessageToPreview } from '../../core/routing/explain-route.ts';
-import type { AgentAbout, AgentCardFacts, AgentKind, ProbeFinding } from './agent-kind.ts';
+import {
+  type AgentAbout,
+  type AgentCardFacts,
+  type AgentKind,
+  findingOf,
+  type ProbeFinding,
+} from './agent-kind.ts';
 import { agentKinds } from './agent-kinds.ts';
 import { kindNamed } from './route-config.ts';
 import { type AgentOfRoute, addressesOf, audioAddressesOf } from './route-secrets.ts';
@@ -33,6 +39,7 @@ interface CardResult {
   card?: AgentCardFacts;
   /** One sentence. Absent when there is a card. */
   problem?: string;
+  phrase?: Phrase;
 }
 
 /** Probes the agent of a route. */
@@ -75,17 +82,17 @@ export class RouteProbe {
   async card({ agentEndpoint, config }: AgentOfRoute): Promise<CardResult> {
     const kind = kindNamed(this.#kinds, config.agent?.kind);
     if (!kind?.card) {
-      return { ...(kind && { kind: kind.name }), problem: 'Agents of this kind have no card.' };
+      return { ...(kind && { kind: kind.name }), ...problemOf(say('probe.kind-without-card')) };
     }
     const { card: read, name } = kind;
     try {
       const card = await withLimit(this.#deps.clock, PROBE_LIMIT_MS, undefined, (signal) =>
         read.call(kind, agentEndpoint, config.agent?.settings, { ...this.#deps, signal }),
       );
-      return { kind: name, ...(card ? { card } : { problem: 'The agent sends no card.' }) };
+      return { kind: name, ...(card ? { card } : problemOf(say('probe.no-card'))) };
     } catch (error) {
       if (!(error instanceof Wa2aiError)) throw error;
-      return { kind: name, problem: error.message };
+      return { kind: name, ...problemOf(error.said) };
     }
   }
 
@@ -100,7 +107,7 @@ export class RouteProbe {
       );
     } catch (error) {
       if (!(error instanceof Wa2aiError)) throw error;
-      return [{ code: 'AGENT_UNREACHABLE', field: 'agentEndpoint', message: error.message }];
+      return [findingOf('AGENT_UNREACHABLE', 'agentEndpoint', error.said)];
     }
   }
 
@@ -121,6 +128,10 @@ export class RouteProbe {
       return undefined;
     }
   }
+}
+
+function problemOf({ sentence: problem, phrase }: Said): Pick<CardResult, 'problem' | 'phrase'> {
+  return { problem, ...(phrase && { phrase }) };
 }
 
 /** What an agent says may be of any length. */
@@ -152,7 +163,7 @@ export async function previewCall(
     const explained = { ...message, id: 'explain', timestamp: new Date(clock.now()) };
     return await client.preview?.(explained, route.agentEndpoint);
   } catch (error) {
-    if (error instanceof Wa2aiError) return { kind: 'error', sentence: error.message };
+    if (error instanceof Wa2aiError) return { kind: 'error', ...error.said };
     throw error;
   }
 }

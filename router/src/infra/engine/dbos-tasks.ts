@@ -2,6 +2,7 @@ import type pg from 'pg';
 import sql from 'sql-template-tag';
 import { isRetryable, StorageUnavailableError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { say } from '../../core/phrases.ts';
 import type {
   DurableTasks,
   TaskFunctions,
@@ -155,7 +156,10 @@ export class DbosTasks implements DurableTasks {
       await pool.end();
       const reason = error instanceof Error ? error.message : String(error);
       throw new StorageUnavailableError(
-        `Durable tasks cannot use their tables (schema "dbos"): ${reason}. Grant the database user CREATE on the database, or all rights on that schema and its tables.`,
+        {
+          ...say('storage.rights'),
+          sentence: `Durable tasks cannot use their tables (schema "dbos"): ${reason}. Grant the database user CREATE on the database, or all rights on that schema and its tables.`,
+        },
         { cause: error },
       );
     }
@@ -212,7 +216,7 @@ async function withEngine<T>(what: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     const sentence = `The database did not answer while ${what}. Try again.`;
-    throw new StorageUnavailableError(sentence, { cause: error });
+    throw new StorageUnavailableError({ ...say('storage.unavailable'), sentence }, { cause: error });
   }
 }
 

@@ -139,5 +139,7 @@ async function startThreads(): Promise<Piscina> {
 }
 
 function closedError(): Wa2aiError {
-  return new Wa2aiError('MATCHER_CLOSED', 'retry', 'The service is stopping; the text was not matched.');
+  return new Wa2aiError('MATCHER_CLOSED', 'retry', {
+    sentence: 'The service is stopping; the text was not matched.',
+  });
 }

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } fro
 import { dirname, join } from 'node:path';
 import { MediaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { say } from '../../core/phrases.ts';
 import type {
   ListedFile,
   MediaStore,
@@ -40,7 +41,7 @@ export class DiskMediaStore implements MediaStore {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       const usedBytes = (await this.used()) + bytes.length;
       if (usedBytes > maxBytes) {
-        throw new MediaError('MEDIA_UNAVAILABLE', `${this.#options.folder} has reached its limit.`);
+        throw new MediaError('MEDIA_UNAVAILABLE', say('media.folder-full', { folder: this.#options.folder }));
       }
       this.#usedBytes = Promise.resolve(usedBytes);
       await write(`${path}${PART}`, bytes);
@@ -49,7 +50,7 @@ export class DiskMediaStore implements MediaStore {
       return location;
     } catch (error) {
       await rm(`${path}${PART}`, { force: true }).catch(() => undefined);
-      throw storeError(error, 'cannot be written');
+      throw storeError(error, 'media.not-written');
     }
   }
 
@@ -57,7 +58,7 @@ export class DiskMediaStore implements MediaStore {
     try {
       return checkHash(location, await readFile(this.#pathOf(location)));
     } catch (error) {
-      throw storeError(error, 'cannot be read');
+      throw storeError(error, 'media.not-read');
     }
   }
 
@@ -68,7 +69,7 @@ export class DiskMediaStore implements MediaStore {
       await rm(path, { force: true });
       this.#usedBytes = this.used().then((used) => Math.max(0, used - size));
     } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw storeError(error, 'cannot be removed');
+      if (codeOf(error) !== 'ENOENT') throw storeError(error, 'media.not-removed');
     }
   }
 
@@ -107,7 +108,7 @@ export class DiskMediaStore implements MediaStore {
 
   #pathOf(location: string): string {
     if (isLocation(location.replace(/\.part$/, ''))) return join(this.#options.folder, location);
-    throw new MediaError('MEDIA_GONE', 'The row of a file names no file of the store.');
+    throw new MediaError('MEDIA_GONE', say('media.bad-location'));
   }
 }
 
@@ -136,15 +137,18 @@ async function namesIn(folder: string): Promise<string[]> {
     return await readdir(folder);
   } catch (error) {
     if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
-    throw storeError(error, 'cannot be listed');
+    throw storeError(error, 'media.not-listed');
   }
 }
 
-function storeError(error: unknown, what: string): MediaError {
+function storeError(
+  error: unknown,
+  what: 'media.not-written' | 'media.not-read' | 'media.not-removed' | 'media.not-listed',
+): MediaError {
   if (error instanceof MediaError) return error;
   const code = codeOf(error);
-  if (code === 'ENOENT') return new MediaError('MEDIA_GONE', 'The file is not in the store any more.');
-  return new MediaError('MEDIA_UNAVAILABLE', `A stored file ${what} (${code ?? 'unknown'}).`, {
+  if (code === 'ENOENT') return new MediaError('MEDIA_GONE', say('media.not-in-store'));
+  return new MediaError('MEDIA_UNAVAILABLE', say(what, { code: code ?? 'unknown' }), {
     cause: error,
   });
 }
@@ -172,7 +176,7 @@ export function isLocation(name: string): boolean {
 /** @throws {MediaError} the bytes are not those that were stored there */
 export function checkHash(location: string, bytes: Uint8Array): Uint8Array {
   if (hashOf(bytes) === LOCATION.exec(location)?.[1]) return bytes;
-  throw new MediaError('MEDIA_BROKEN', `The stored file ${location} was changed or is damaged.`);
+  throw new MediaError('MEDIA_BROKEN', say('media.changed', { location }));
 }
 
 function hashOf(bytes: Uint8Array): string {
@@ -219,10 +223,7 @@ export class ReplyFileStores implements ReplyFileStore {
   async load({ store, location }: StoredFile): Promise<Uint8Array> {
     const found = this.#named(store);
     if (found) return found.get(location);
-    throw new MediaError(
-      'MEDIA_UNAVAILABLE',
-      `The file is in the store "${store}", for which this node has no settings (WA2AI_MEDIA_STORE).`,
-    );
+    throw new MediaError('MEDIA_UNAVAILABLE', say('media.named-store-unknown', { store }));
   }
 
   #named(name: string): MediaStore | undefined {

@@ -7,6 +7,7 @@ import { detectMediaType } from '../../core/delivery/agent-file.ts';
 import { FileRefusedError } from '../../core/errors.ts';
 import { Slots } from '../../core/keyed-queue.ts';
 import { MAX_MEDIA_BYTES } from '../../core/models.ts';
+import { say } from '../../core/phrases.ts';
 import type { VoiceEncoder } from '../../core/ports/converters.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -56,7 +57,7 @@ export class FfmpegVoiceEncoder implements VoiceEncoder {
   async encode(bytes: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
     const demuxer = DEMUXERS[detectMediaType(bytes) ?? ''];
     if (demuxer === undefined) {
-      throw new FileRefusedError('The file is no sound in a known format, such as MP3, M4A, WAV or OGG.');
+      throw new FileRefusedError(say('file.not-sound'));
     }
     return this.#slots.run(async () => {
       signal?.throwIfAborted();
@@ -92,9 +93,9 @@ export class FfmpegVoiceEncoder implements VoiceEncoder {
     return new Promise<Uint8Array>((resolve, reject) => {
       child.once('error', (error) => reject(notStarted(error)));
       child.once('close', (code) => {
-        if (signal.aborted) reject(refused('The voice note took too long to convert.'));
-        else if (size > MAX_MEDIA_BYTES) reject(refused('The voice note is larger than 10 MB.'));
-        else if (code !== 0 || size === 0) reject(refused('ffmpeg cannot convert the file to a voice note.'));
+        if (signal.aborted) reject(new FileRefusedError(say('file.too-long-to-convert')));
+        else if (size > MAX_MEDIA_BYTES) reject(new FileRefusedError(say('file.voice-too-large')));
+        else if (code !== 0 || size === 0) reject(new FileRefusedError(say('file.not-converted')));
         else resolve(Buffer.concat(chunks));
       });
     }).finally(() => signal.removeEventListener('abort', end));
@@ -111,13 +112,9 @@ function argumentsOf(demuxer: string, input: string): string[] {
 }
 
 function notStarted(error: NodeJS.ErrnoException): FileRefusedError {
-  const why = error.code === 'ENOENT' ? 'is not installed' : `cannot be started (${error.code})`;
-  return new FileRefusedError(
-    `The voice note is not Opus in OGG, and ffmpeg, which converts it, ${why}. Install ffmpeg on the machine of wa2ai or set WA2AI_FFMPEG, or send Opus in OGG.`,
-    { cause: error },
-  );
-}
-
-function refused(sentence: string): FileRefusedError {
-  return new FileRefusedError(sentence);
+  const why =
+    error.code === 'ENOENT'
+      ? say('file.ffmpeg-missing')
+      : say('file.ffmpeg-cannot-start', { code: error.code ?? '' });
+  return new FileRefusedError(say('file.no-ffmpeg', { why }), { cause: error });
 }

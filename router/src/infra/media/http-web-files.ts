@@ -11,6 +11,7 @@ import type { FileToSend } from '../../core/delivery/send-message.ts';
 import { FileRefusedError } from '../../core/errors.ts';
 import { Slots } from '../../core/keyed-queue.ts';
 import { MAX_MEDIA_BYTES, type MediaKind, type ReplyFile } from '../../core/models.ts';
+import { type Said, say } from '../../core/phrases.ts';
 import type { VoiceEncoder } from '../../core/ports/converters.ts';
 import type { WebFiles } from '../../core/ports/media.ts';
 import type { AgentTransport } from '../agents/transport/agent-transport.ts';
@@ -59,7 +60,7 @@ export class HttpWebFiles implements WebFiles {
   ): Promise<GivenFile> {
     let url = address;
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-      if (hosts && !hosts.includes(new URL(url).host)) throw refused(url, 'is no host of the settings');
+      if (hosts && !hosts.includes(new URL(url).host)) throw refused(url, say('web-file.not-a-host'));
       const fetched = await this.#deps.transport.fetch(url, {
         method: 'GET',
         headers: new Headers({ accept: '*/*' }),
@@ -70,25 +71,25 @@ export class HttpWebFiles implements WebFiles {
       const location = REDIRECTS.has(fetched.status) ? fetched.headers.get('location') : null;
       if (location === null) return fileOf(url, fetched);
       if (!URL.canParse(location, url) || !/^https?:$/.test(new URL(location, url).protocol)) {
-        throw refused(url, 'redirects to no address of the web');
+        throw refused(url, say('web-file.redirects-elsewhere'));
       }
       url = new URL(location, url).href;
     }
-    throw refused(url, `is reached by more than ${MAX_REDIRECTS} redirects`);
+    throw refused(url, say('web-file.too-many-redirects', { max: MAX_REDIRECTS }));
   }
 }
 
-const REASONS: Record<Extract<Fetched, { kind: 'fault' }>['fault'], string> = {
-  refused: 'is not at a public address, or WA2AI_EGRESS forbids the address; WA2AI_EGRESS=any allows all',
-  'not-connected': 'cannot be reached',
-  'no-answer': 'does not answer',
-  broken: 'ended the connection',
-  'too-large': `has a file larger than ${MAX_MEDIA_BYTES / 1_000_000} MB`,
-  aborted: `did not send the file within ${TIMEOUT_MS / 1_000} seconds`,
+const REASONS: Record<Extract<Fetched, { kind: 'fault' }>['fault'], Said> = {
+  refused: say('web-file.refused'),
+  'not-connected': say('web-file.not-connected'),
+  'no-answer': say('web-file.no-answer'),
+  broken: say('web-file.broken'),
+  'too-large': say('web-file.too-large', { megabytes: MAX_MEDIA_BYTES / 1_000_000 }),
+  aborted: say('web-file.aborted', { seconds: TIMEOUT_MS / 1_000 }),
 };
 
 function fileOf(url: string, { status, headers, body }: Extract<Fetched, { kind: 'answer' }>): GivenFile {
-  if (status !== 200) throw refused(url, `answered status ${status}`);
+  if (status !== 200) throw refused(url, say('web-file.status', { status }));
   const mimeType = headers.get('content-type') ?? undefined;
   const name = nameIn(url);
   return { bytes: body, ...(mimeType && { mimeType }), ...(name && { fileName: name }) };
@@ -103,8 +104,8 @@ function nameIn(url: string): string {
   }
 }
 
-function refused(url: string, why: string): FileRefusedError {
-  return new FileRefusedError(`The file was not loaded: ${new URL(url).host} ${why}.`);
+function refused(url: string, why: Said): FileRefusedError {
+  return new FileRefusedError(say('web-file.not-loaded', { host: new URL(url).host, why }));
 }
 
 interface FilesToSendDeps {

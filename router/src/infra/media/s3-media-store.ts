@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { type Clock, withLimit } from '../../core/clock.ts';
 import { MediaError } from '../../core/errors.ts';
 import { MAX_MEDIA_BYTES } from '../../core/models.ts';
+import { say } from '../../core/phrases.ts';
 import type { ListedFile, MediaStore } from '../../core/ports/media.ts';
 import { withoutTrailing } from '../../core/text.ts';
 import type { AgentTransport } from '../agents/transport/agent-transport.ts';
@@ -86,18 +87,15 @@ export class S3MediaStore implements MediaStore {
     );
     // Neither sentence has words of the server, which may quote the request.
     if (fetched.kind === 'fault') {
-      throw new MediaError('MEDIA_UNAVAILABLE', `The S3 server cannot be used (${fetched.fault}).`);
+      throw new MediaError('MEDIA_UNAVAILABLE', say('media.s3-unusable', { why: fetched.fault }));
     }
     const { status } = fetched;
     if (status >= 200 && status <= 299) return fetched.body;
     if (status === 404 && method === 'DELETE') return fetched.body;
     if (status === 404 && method === 'GET') {
-      throw new MediaError('MEDIA_GONE', 'The file is not in the S3 bucket any more.');
+      throw new MediaError('MEDIA_GONE', say('media.not-in-bucket'));
     }
-    throw new MediaError(
-      'MEDIA_UNAVAILABLE',
-      `The S3 server answered status ${status}. Check WA2AI_MEDIA_S3_ENDPOINT, the bucket and the keys.`,
-    );
+    throw new MediaError('MEDIA_UNAVAILABLE', say('media.s3-status', { status }));
   }
 
   #urlOf(location: string): string {

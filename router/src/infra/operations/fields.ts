@@ -7,7 +7,7 @@ import {
   canonicalRouteChannelId,
   hasTrunkZero,
 } from '../../core/chat-id.ts';
-import { PHRASES } from '../../core/phrases.ts';
+import { issueOf, PHRASES, say } from '../../core/phrases.ts';
 
 /** Fields that several resources share, each with its message for a wrong value. */
 
@@ -65,12 +65,13 @@ export const claimQuery = z.enum(['true', 'false']).transform((text) => text ===
 
 /** A whole number in a query string. */
 export function wholeNumberQuery(min: number, max: number) {
-  const sentence = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
-    .regex(/^\d{1,9}$/, sentence)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, sentence);
+    .refine(
+      (text) => /^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max,
+      issueOf(say('field.whole-number', { min, max })),
+    )
+    .transform(Number);
 }
 
 /** Id of a stored row: a positive 64-bit number in digits. */

@@ -1,9 +1,9 @@
 import type { Request } from 'express';
 import type { Document, LineCounter } from 'yaml';
 import { z } from 'zod';
-import { type Phrase, type Said, saidBy, say } from '../../core/phrases.ts';
+import { type Phrase, type Said, saidBy, say, together } from '../../core/phrases.ts';
 import { cleanText, similarTo } from '../../core/text.ts';
-import { HttpProblem, mistakeAt, type ProblemCode, type ProblemDetail } from './problem.ts';
+import { HttpProblem, mistakeAt, type ProblemCode, type ProblemDetail, withPhrase } from './problem.ts';
 
 const MULTIPART = /^multipart\/form-data *;/i;
 
@@ -214,9 +214,12 @@ export function invalid(
   details: readonly ProblemDetail[],
   code: ProblemCode = CODES[what],
 ): HttpProblem {
-  const shown = details.slice(0, MAX_DETAILS);
-  const sentence = shown.map(({ field, message }) => `${field || `The ${what}`} ${message}.`).join(' ');
-  return new HttpProblem(400, code, sentence, shown);
+  const shown = details.slice(0, MAX_DETAILS).map(withPhrase);
+  const sentences = shown.map(({ field, message: sentence, phrase }) => {
+    const mistake = { sentence, ...(phrase && { phrase }) };
+    return say('field.of-request', { field: field || say(`problem.the-${what}`), mistake });
+  });
+  return new HttpProblem(400, code, together(sentences), shown);
 }
 
 function detailsOf(
@@ -265,11 +268,6 @@ function mistakeOf(issue: z.core.$ZodIssue): Said {
   }
   const usual = usualMistake(issue);
   return usual?.sentence === issue.message ? usual : saidBy(issue.message);
-}
-
-/** What a custom issue has besides its place, to say this. */
-export function issueOf({ sentence, phrase }: Said): { message: string; params: { phrase?: Phrase } } {
-  return { message: sentence, params: { ...(phrase && { phrase }) } };
 }
 
 /** What issues without a message of their own say. Each follows the field's name. */

@@ -182,7 +182,12 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
     ENOTFOUND: `${host} is not a known host name. Correct WA2AI_HOST.`,
   };
   const reason = why[error.code ?? ''] ?? `${host}:${port} cannot be used (${error.code}).`;
-  return new Wa2aiError('CANNOT_LISTEN', 'dead', `The REST API cannot start: ${reason}`, { cause: error });
+  return new Wa2aiError(
+    'CANNOT_LISTEN',
+    'dead',
+    { sentence: `The REST API cannot start: ${reason}` },
+    { cause: error },
+  );
 }
 
 function browsableHost(host: string): string {

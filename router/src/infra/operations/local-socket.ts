@@ -101,7 +101,12 @@ function listen(server: Server, path: string): Promise<void> {
 }
 
 function cannotListen(reason: string, cause?: unknown): Wa2aiError {
-  return new Wa2aiError('CANNOT_LISTEN', 'dead', `The Unix socket for the command line: ${reason}`, {
-    cause,
-  });
+  return new Wa2aiError(
+    'CANNOT_LISTEN',
+    'dead',
+    { sentence: `The Unix socket for the command line: ${reason}` },
+    {
+      cause,
+    },
+  );
 }

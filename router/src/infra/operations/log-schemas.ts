@@ -13,6 +13,7 @@ import {
   timeQuery,
   timeView,
 } from './fields.ts';
+import { phraseField } from './problem.ts';
 
 const DEFAULT_PAGE = 50;
 
@@ -109,6 +110,7 @@ export const sentMessageView = z
       ),
     reason: z.string().optional().describe('Why it is dead, such as `send-refused`.'),
     error: z.string().optional().describe('What went wrong at the last attempt.'),
+    phrase: phraseField,
     deadLetterId: z.string().optional().describe('Its dead letter, with which it can be replayed.'),
     attempts: z.int(),
     queuedAt: timeView,
@@ -153,6 +155,7 @@ export const messageView = z
     state: z.string().describe('received, answered, ignored, dead.'),
     reason: z.string().optional().describe('Why there is no answer.'),
     error: z.string().optional(),
+    phrase: phraseField,
     routeId: z.string().optional(),
     attempts: z.int().describe('Requests to agents.'),
     agentMs: z.number().optional(),
@@ -252,6 +255,7 @@ export const deadLetterGroupView = z
     newestAt: timeView.describe('When the last of them failed.'),
     oldestAt: timeView.describe('When the first of them failed.'),
     error: z.string().describe('A sentence for an operator, of the newest.'),
+    phrase: phraseField,
   })
   .meta({
     id: 'DeadLetterGroup',
@@ -276,6 +280,7 @@ export const deadLetterView = z
     state: z.enum(['open', 'replayed', 'closed']),
     reason: z.string(),
     error: z.string().describe('A sentence for an operator.'),
+    phrase: phraseField,
     attempts: z.int(),
     from: z.string().optional().describe('JID of the person who wrote the message.'),
     pushName: z.string().optional(),

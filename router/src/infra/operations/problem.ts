@@ -76,7 +76,7 @@ export class HttpProblem extends Wa2aiError {
   readonly status: number;
   readonly details: readonly ProblemDetail[] | undefined;
 
-  constructor(status: number, code: ProblemCode, said: string | Said, details?: readonly ProblemDetail[]) {
+  constructor(status: number, code: ProblemCode, said: Said, details?: readonly ProblemDetail[]) {
     super(code, 'dead', said);
     this.status = status;
     this.details = details;
@@ -243,7 +243,8 @@ function rateLimited({
   };
 }
 
-function withPhrase(detail: ProblemDetail): ProblemDetail {
+/** A detail with the phrase of its message, if the message is one of wa2ai without values. */
+export function withPhrase(detail: ProblemDetail): ProblemDetail {
   return detail.phrase ? detail : mistakeAt(detail.field, saidBy(detail.message));
 }
 

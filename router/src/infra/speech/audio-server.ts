@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { type Clock, withLimit } from '../../core/clock.ts';
 import { detectMediaType } from '../../core/delivery/agent-file.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../core/errors.ts';
+import { type Said, say } from '../../core/phrases.ts';
 import type { TranscribeSettings } from '../../core/policies/conversation-fields.ts';
 import type { Transcripts } from '../../core/ports/converters.ts';
 import type { MediaSource } from '../../core/ports/media.ts';
@@ -61,7 +62,11 @@ export class HttpTranscripts implements Transcripts {
       url: audioUrl(url, '/audio/transcriptions'),
       headers: { ...headers, 'content-type': encoded.headers.get('content-type') ?? '' },
       body: new Uint8Array(await encoded.arrayBuffer()),
-      ...{ maxBytes: MAX_BYTES, server: 'transcription server', setting: 'config.media.transcribe' },
+      ...{
+        maxBytes: MAX_BYTES,
+        server: say('audio.transcription-server'),
+        setting: 'config.media.transcribe',
+      },
     };
     const answer = await askAudioServer(this.#deps, request, signal);
     return transcriptIn(bodyText(answer), answer.headers.get('content-type') ?? '');
@@ -72,8 +77,7 @@ function transcriptIn(body: string, contentType: string): string {
   const json = parsedJson(body);
   const isJson = /\bjson\b/.test(contentType) || body.trimStart().startsWith('{');
   const text = isJson ? (json as { text?: unknown } | null | undefined)?.text : body;
-  if (typeof text !== 'string')
-    throw new AgentProtocolError('The transcription server answered without a text.');
+  if (typeof text !== 'string') throw new AgentProtocolError(say('audio.no-text'));
   return text.trim().slice(0, MAX_CHARS);
 }
 
@@ -126,7 +130,7 @@ interface AudioRequest {
   /** Of the answer. */
   maxBytes: number;
   /** The name of the server in sentences: `transcription server`. */
-  server: string;
+  server: Said;
   /** The setting that names it. */
   setting: string;
 }
@@ -170,18 +174,17 @@ async function send(
   });
   if (fetched.kind === 'fault') {
     if (fetched.fault === 'refused') {
-      const sentence = `The egress rule refuses the address of the ${server}.`;
-      throw new AgentProtocolError(sentence, { code: 'AGENT_ADDRESS_REFUSED' });
+      throw new AgentProtocolError(say('audio.refused', { server }), { code: 'AGENT_ADDRESS_REFUSED' });
     }
-    if (fetched.fault === 'too-large') throw new AgentProtocolError(`The ${server} answered too much.`);
-    throw new AgentUnavailableError(`The ${server} did not answer.`);
+    if (fetched.fault === 'too-large') throw new AgentProtocolError(say('audio.too-much', { server }));
+    throw new AgentUnavailableError(say('audio.silent', { server }));
   }
   const { status } = fetched;
   if (status === 429 || status >= 500) {
-    throw new AgentUnavailableError(`The ${server} answered status ${status}.`);
+    throw new AgentUnavailableError(say('audio.status', { server, status }));
   }
   if (status < 200 || status > 299) {
-    throw new AgentProtocolError(`The ${server} answered status ${status}. Check ${setting}.`);
+    throw new AgentProtocolError(say('audio.check-setting', { server, status, setting }));
   }
   return fetched;
 }

@@ -1,5 +1,6 @@
 import { isVoiceNote, sendableFile } from '../../core/delivery/agent-file.ts';
 import { MAX_MEDIA_BYTES, type ReplyFile } from '../../core/models.ts';
+import { say } from '../../core/phrases.ts';
 import type { VoiceSettings } from '../../core/policies/conversation-fields.ts';
 import type { Speech, VoiceEncoder } from '../../core/ports/converters.ts';
 import { type AudioServerDeps, askAudioServer, audioUrl } from './audio-server.ts';
@@ -29,7 +30,7 @@ export class HttpSpeech implements Speech {
       url: audioUrl(url, '/audio/speech'),
       headers: { ...headers, 'content-type': 'application/json' },
       body: new TextEncoder().encode(JSON.stringify({ model, voice, input: text, response_format: 'opus' })),
-      ...{ maxBytes: MAX_MEDIA_BYTES, server: 'speech server', setting: 'config.reply.voice' },
+      ...{ maxBytes: MAX_MEDIA_BYTES, server: say('audio.speech-server'), setting: 'config.reply.voice' },
     };
     const { body } = await askAudioServer(this.#deps, request, signal);
     const isReady = body.length === 0 || isVoiceNote(body);

@@ -13,6 +13,7 @@ import {
 import type { Logger } from '../../core/logger.ts';
 import type { ChatAddress, InboundMessage, ToUs } from '../../core/messages/inbound-message.ts';
 import type { MediaKind, MessageKey, MessageKind, OutgoingMessage } from '../../core/models.ts';
+import { say } from '../../core/phrases.ts';
 import {
   PLAYGROUND,
   PLAYGROUND_PHONE,
@@ -120,7 +121,7 @@ export class PlaygroundProvider implements ChatProvider {
       chat = await this.#chatOf(to);
       if (chat) await this.#record(chat, eventOf(message, content));
     } catch (error) {
-      throw new SendUncertainError('The playground could not store the message.', { cause: error });
+      throw new SendUncertainError(say('send.playground-not-stored'), { cause: error });
     }
     const atMs = this.#options.clock.now();
     const receipts = this.#options.events.receipts([
@@ -149,12 +150,12 @@ export class PlaygroundProvider implements ChatProvider {
       const file = { mimeType, ...(fileName !== undefined && { fileName }), bytes };
       return new TextEncoder().encode(await this.#options.playground.addFile(chat.id, waMessageId, file));
     } catch (error) {
-      throw new UploadFailedError('The playground could not store the file.', { cause: error });
+      throw new UploadFailedError(say('send.playground-file-not-stored'), { cause: error });
     }
   }
 
   async reloadMedia(): Promise<string> {
-    throw new MediaError('MEDIA_GONE', 'The file of the playground was deleted with its chat.');
+    throw new MediaError('MEDIA_GONE', say('media.playground-gone'));
   }
 
   async setTyping(to: string, isTyping: boolean): Promise<void> {

@@ -5,7 +5,7 @@ import { en, type Language } from '../../../../console/src/translation/en.ts';
 import { LANGUAGES } from '../../../../console/src/translation/languages.ts';
 import { envSchema } from '../../../../router/src/config/config.ts';
 import { ACCOUNT_STATES } from '../../../../router/src/core/cluster/account-state.ts';
-import { PHRASES, type PhraseCode } from '../../../../router/src/core/phrases.ts';
+import { PHRASES, type PhraseCode, saidBy } from '../../../../router/src/core/phrases.ts';
 import type { App } from '../../../../router/src/feature.ts';
 import { agentKindsApi } from '../../../../router/src/features/routes/feature.ts';
 import { operationsOf, tagsOf } from '../../../../router/src/features.ts';
@@ -29,15 +29,30 @@ const neverCalled: unknown = new Proxy(() => undefined, {
   construct: () => neverCalled as object,
 });
 
+/** Only what describes the API works. */
+const app = new Proxy<Record<string, unknown>>(
+  { agentKinds, config: { accountId: 'default', environment: 'lab', host: '127.0.0.1' } },
+  { get: (known, name) => known[String(name)] ?? neverCalled },
+) as unknown as App;
+
+/** What the checks of a schema say about a wrong value, those of its parts too. */
+function mistakesOf(schema: unknown, seen = new Set<unknown>()): string[] {
+  if (typeof schema !== 'object' || schema === null || seen.has(schema)) return [];
+  seen.add(schema);
+  if (Array.isArray(schema)) return schema.flatMap((part) => mistakesOf(part, seen));
+  if (!('_zod' in schema)) return Object.values(schema).flatMap((part) => mistakesOf(part, seen));
+  const { def } = schema._zod as { def: Record<string, unknown> & { type?: string } };
+  const hasPhrase = (def.params as { phrase?: unknown } | undefined)?.phrase !== undefined;
+  const said = typeof def.error === 'function' && !hasPhrase ? [def.error({ code: 'custom' })] : [];
+  const parts = def.type === 'lazy' ? [(def.getter as () => unknown)()] : Object.values(def);
+  return [
+    ...said.filter((each): each is string => typeof each === 'string'),
+    ...parts.flatMap((part) => mistakesOf(part, seen)),
+  ];
+}
+
 /** The names of all fields that the forms of routes and settings show, and the path and description of each. */
 async function fieldsOfForms(): Promise<{ names: string[]; fields: Array<[string[], string]> }> {
-  const given: Record<string, unknown> = {
-    agentKinds,
-    config: { accountId: 'default', environment: 'lab', host: '127.0.0.1' },
-  };
-  const app = new Proxy(given, {
-    get: (known, name) => known[String(name)] ?? neverCalled,
-  }) as unknown as App;
   const document = openApiDocument(operationsOf(app), {
     hasKey: true,
     tags: tagsOf(),
@@ -84,7 +99,8 @@ function codesOfDocs(): string[] {
 
 const numbersOf = (text: string) =>
   (text.replaceAll(/(\d)[.,](\d{3})/g, '$1$2').match(/\d+/g) ?? []).sort().join(' ');
-const namesOf = (text: string) => (text.match(/\b(?:WA2AI_[A-Z_]+|https?:\/\/\S+)/g) ?? []).sort().join(' ');
+const namesOf = (text: string) =>
+  (text.match(/\b(?:WA2AI_[A-Z_]+|https?:\/\/\w\S*)/g) ?? []).sort().join(' ');
 
 function expectSameFacts(translated: string | undefined, english: string): void {
   expect(numbersOf(translated ?? ''), english).toBe(numbersOf(english));
@@ -98,6 +114,17 @@ function valuesOf(texts: object): Array<[string, string]> {
     return typeof text === 'object' ? valuesOf(text).map(([end, values]) => [`${name}.${end}`, values]) : [];
   });
 }
+
+describe('what is wrong with a field of a request', () => {
+  const requests = operationsOf(app).map(({ body, query }) => [body, query]);
+  const settings = agentKinds.map((kind) => kind.settings);
+
+  it('has a code by which the console translates it', () => {
+    const mistakes = mistakesOf([requests, settings]);
+    expect(mistakes.length).toBeGreaterThan(40);
+    expect([...new Set(mistakes)].filter((mistake) => !saidBy(mistake).phrase)).toEqual([]);
+  });
+});
 
 const others = Object.entries(LANGUAGES).filter(([code]) => code !== 'en');
 

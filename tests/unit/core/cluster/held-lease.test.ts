@@ -58,7 +58,7 @@ describe('a held lease', () => {
   it('is not lost when the database does not answer its verification', async () => {
     const { lease, state, lost } = setup();
     state.renew = async () => {
-      throw new StorageUnavailableError('no database');
+      throw new StorageUnavailableError({ sentence: 'no database' });
     };
     await expect(lease.verify()).rejects.toBeInstanceOf(StorageUnavailableError);
     expect(lost).toEqual([]);

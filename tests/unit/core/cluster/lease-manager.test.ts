@@ -80,7 +80,7 @@ class TestNode {
     this.#cluster = cluster;
     this.nodeId = nodeId;
     const reach = async <T>(work: () => Promise<T>): Promise<T> => {
-      if (this.isCutOff) throw new StorageUnavailableError('The database did not answer.');
+      if (this.isCutOff) throw new StorageUnavailableError({ sentence: 'The database did not answer.' });
       return work();
     };
     const leases = new MemoryAccountLeases(cluster.state, { owner: nodeId, ttlMs: TTL_MS });

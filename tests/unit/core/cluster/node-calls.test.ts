@@ -50,7 +50,7 @@ describe('a call to another node', () => {
 
   it('throws what the method threw, without the text of an unknown error', async () => {
     n2.serve('fail', async () => {
-      throw new Wa2aiError('AWAY', 'retry', 'The agent is away.');
+      throw new Wa2aiError('AWAY', 'retry', { sentence: 'The agent is away.' });
     });
     await expect(n1.call('n2', 'fail', {}, 1_000)).rejects.toMatchObject({
       code: 'AWAY',

@@ -156,7 +156,7 @@ describe('ReplyDelivery', () => {
 
   it('says of a reply whether it was sent now', async () => {
     const { rows, delivery, connection } = setup(async ({ waMessageId }) => {
-      if (waMessageId === 'WA2') throw new SendRefusedError('nobody is there');
+      if (waMessageId === 'WA2') throw new SendRefusedError({ sentence: 'nobody is there' });
     });
     const [first, second, third] = rows.put(reply(1), reply(2), reply(3)) as [
       QueuedReply,
@@ -188,7 +188,9 @@ describe('ReplyDelivery', () => {
   });
 
   it('survives an interim edit that WhatsApp does not take', async () => {
-    const { delivery } = setup(async () => Promise.reject(new SendUncertainError('the connection broke')));
+    const { delivery } = setup(async () =>
+      Promise.reject(new SendUncertainError({ sentence: 'the connection broke' })),
+    );
     await expect(delivery.sendUnstored('a', reply(1).message)).resolves.toBeUndefined();
   });
 
@@ -379,8 +381,12 @@ describe('ReplyDelivery', () => {
 
   it.each([
     ['queued again when nothing was sent', new NotConnectedError('default'), 'queued'],
-    ['dead when WhatsApp will never take it', new SendRefusedError('no such chat'), 'dead'],
-    ['still sending when it may have gone out', new SendUncertainError('socket closed'), 'sending'],
+    ['dead when WhatsApp will never take it', new SendRefusedError({ sentence: 'no such chat' }), 'dead'],
+    [
+      'still sending when it may have gone out',
+      new SendUncertainError({ sentence: 'socket closed' }),
+      'sending',
+    ],
   ])('leaves a row %s', async (_name, error, state) => {
     const { rows, delivery } = setup(() => Promise.reject(error));
     delivery.deliver(rows.put(reply(1)));
@@ -394,7 +400,7 @@ describe('ReplyDelivery', () => {
     const { rows, sent, delivery } = setup(async ({ waMessageId }) => {
       if (waMessageId !== 'WA1' || failures === 0) return;
       failures -= 1;
-      throw new SendUncertainError('WhatsApp did not say who is in the group');
+      throw new SendUncertainError({ sentence: 'WhatsApp did not say who is in the group' });
     }, clock);
     delivery.deliver(rows.put(reply(1), reply(2), reply(3, 'b')));
     await clock.advanceMs(1_000);
@@ -406,7 +412,7 @@ describe('ReplyDelivery', () => {
   it('sends no acknowledged reply again, and delays no chat behind one that cannot be sent', async () => {
     const clock = new FakeClock();
     const { rows, sent, delivery } = setup(async ({ waMessageId }) => {
-      if (!['WA2', 'WA4'].includes(waMessageId)) throw new SendUncertainError('who knows');
+      if (!['WA2', 'WA4'].includes(waMessageId)) throw new SendUncertainError({ sentence: 'who knows' });
     }, clock);
     delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'a'), reply(3, 'b'), reply(4, 'b')));
     await clock.advanceMs(1_000);
@@ -425,7 +431,7 @@ describe('ReplyDelivery', () => {
       const isMarked = await markSending(id);
       if (id !== '1' || failures === 0) return isMarked;
       failures -= 1;
-      throw new StorageUnavailableError('noting it');
+      throw new StorageUnavailableError({ sentence: 'noting it' });
     };
     delivery.deliver(rows.put(reply(1), reply(2), reply(3, 'b')));
     await clock.advanceMs(1_500);
@@ -438,7 +444,7 @@ describe('ReplyDelivery', () => {
     const clock = new FakeClock();
     const { rows, sent, connection, delivery } = setup(undefined, clock);
     const { markSending } = rows;
-    rows.markSending = () => Promise.reject(new StorageUnavailableError('noting it'));
+    rows.markSending = () => Promise.reject(new StorageUnavailableError({ sentence: 'noting it' }));
     delivery.deliver(rows.put(reply(1), reply(2)));
     await clock.advanceMs(30_000);
     connection.state = 'waiting';
@@ -453,7 +459,7 @@ describe('ReplyDelivery', () => {
 
   it('releases an account without waiting to repeat an uncertain reply', async () => {
     const { rows, delivery } = setup(
-      () => Promise.reject(new SendUncertainError('who knows')),
+      () => Promise.reject(new SendUncertainError({ sentence: 'who knows' })),
       new FakeClock(),
     );
     delivery.deliver(rows.put(reply(1)));
@@ -537,7 +543,7 @@ describe('ReplyDelivery', () => {
     const undelivered = rows.undelivered.bind(rows);
     rows.undelivered = async () => {
       rows.undelivered = undelivered;
-      throw new StorageUnavailableError('The database does not answer.');
+      throw new StorageUnavailableError({ sentence: 'The database does not answer.' });
     };
     const resumed = delivery.resume();
     delivery.deliver(rows.put(reply(2)));
@@ -591,7 +597,7 @@ describe('ReplyDelivery', () => {
     rows.markSending = async (id) => {
       if (id !== '2') return markSending(id);
       rows.markSending = markSending;
-      throw new StorageUnavailableError('The database does not answer.');
+      throw new StorageUnavailableError({ sentence: 'The database does not answer.' });
     };
     delivery.deliver(rows.put(reply(1), reply(2)));
     await settle();

@@ -134,7 +134,7 @@ describe('ContactGovernor', () => {
     expect(await maySend(row, log)).toBe(false);
     expect(state.outbox.get(row.outboxId)).toMatchObject({ state: 'queued' });
     expect(state.outbox.get(row.outboxId)?.delayedUntil).toBeUndefined();
-    answers.next = { kind: 'wait', forMs: 6_000, why: 'Later.' };
+    answers.next = { kind: 'wait', forMs: 6_000, why: { sentence: 'Later.' } };
     expect(await maySend(row, log)).toBe(false);
     expect(delayed).toEqual(['number-check']);
     expect(state.outbox.get(row.outboxId)).toMatchObject({ state: 'queued', error: 'Later.' });

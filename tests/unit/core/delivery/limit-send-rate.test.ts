@@ -84,7 +84,7 @@ describe('SendRateLimiter', () => {
     const { sent, send, fail } = setup({ messages: { perSecond: 1, burst: 1 } });
     send('first');
     await settle();
-    fail(new StorageUnavailableError('no answer'));
+    fail(new StorageUnavailableError({ sentence: 'no answer' }));
     send('second');
     await settle();
     expect(sent).toEqual(['first']);

@@ -53,7 +53,7 @@ describe('NumberLookUps', () => {
 
   it('waits longer after each question in a row that WhatsApp did not answer, at most 15 minutes', async () => {
     const { look, clock, kept } = setup(async () => {
-      throw new LookUpFailedError('No answer.');
+      throw new LookUpFailedError({ sentence: 'No answer.' });
     });
     const waits: number[] = [];
     for (let n = 0; n < 20; n++) {

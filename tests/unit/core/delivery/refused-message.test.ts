@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decideRefusal, messageRefused } from '../../../../router/src/core/delivery/govern-contacts.ts';
+import { say } from '../../../../router/src/core/phrases.ts';
 
 type Refusal = Parameters<typeof decideRefusal>[0];
 
@@ -36,7 +37,7 @@ describe('a message that WhatsApp refused', () => {
   ])('%s', (_, refusal, expected) => {
     const { error, ...outcome } = decideRefusal(refusal);
     expect(outcome).toEqual(expected);
-    expect(error).toMatch(/^WhatsApp refused .*\.$/);
+    expect(error.sentence).toMatch(/^WhatsApp refused .*\.$/);
   });
 
   it('is stored with what was decided; an unknown id changes nothing', async () => {
@@ -49,6 +50,6 @@ describe('a message that WhatsApp refused', () => {
     for (const waMessageId of ['known', 'unknown']) {
       await messageRefused(outbox, { accountId: 'a', waMessageId, code: '463' });
     }
-    expect(marked).toEqual([['a', 'known', expect.stringContaining('(463)'), { reason: 'contact-refused' }]]);
+    expect(marked).toEqual([['a', 'known', say('send.contact-refused'), { reason: 'contact-refused' }]]);
   });
 });

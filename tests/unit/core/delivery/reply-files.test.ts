@@ -102,7 +102,7 @@ describe('ReplyFiles', () => {
   });
 
   it('sends the same upload again after an uncertain send', async () => {
-    failSend = new SendUncertainError('The line broke.');
+    failSend = new SendUncertainError({ sentence: 'The line broke.' });
     const replied = reply();
     await clock.untilSleeping();
     failSend = undefined;
@@ -113,9 +113,9 @@ describe('ReplyFiles', () => {
   });
 
   it('sends no later reply while the database does not store that an upload failed', async () => {
-    upload = () => Promise.reject(new UploadFailedError('no media server'));
+    upload = () => Promise.reject(new UploadFailedError({ sentence: 'no media server' }));
     const { release } = outbox;
-    outbox.release = () => Promise.reject(new StorageUnavailableError('away'));
+    outbox.release = () => Promise.reject(new StorageUnavailableError({ sentence: 'away' }));
     const replied = reply();
     await clock.untilSleeping();
     outbox.release = release;
@@ -131,7 +131,7 @@ describe('ReplyFiles', () => {
     let failures = 2;
     upload = async () => {
       failures -= 1;
-      if (failures >= 0) throw new UploadFailedError('The host is down.');
+      if (failures >= 0) throw new UploadFailedError({ sentence: 'The host is down.' });
       return Buffer.from('at last');
     };
     const id = await reply();
@@ -148,7 +148,7 @@ describe('ReplyFiles', () => {
 
   it('gives up after five uploads with a dead letter, and continues with the chat', async () => {
     upload = async () => {
-      throw new UploadFailedError('The host is down.');
+      throw new UploadFailedError({ sentence: 'The host is down.' });
     };
     const id = await reply();
     for (let tries = 0; tries < 6; tries++) await look(60_000);

@@ -79,7 +79,7 @@ describe('sendMessage', () => {
     });
 
     it('stores nothing when the file cannot be loaded', async () => {
-      const load = () => Promise.reject(new FileRefusedError('too large'));
+      const load = () => Promise.reject(new FileRefusedError({ sentence: 'too large' }));
       await expect(send({ file: { ...file(), load }, idempotencyKey: 'k' })).rejects.toThrow('too large');
       expect(await outbox.hasDirect('main', 'k')).toBe(false);
     });

@@ -79,8 +79,8 @@ describe('ReplySender', () => {
   });
 
   it.each([
-    ['it may have gone out', new SendUncertainError('the line broke')],
-    ['the database does not answer', new StorageUnavailableError('no answer')],
+    ['it may have gone out', new SendUncertainError({ sentence: 'the line broke' })],
+    ['the database does not answer', new StorageUnavailableError({ sentence: 'no answer' })],
   ])('sends no later reply of a chat after one was left at the end because %s', async (_why, error) => {
     const { sender, reply, sent, outbox, finishing } = await setup([error]);
     const { row: later } = await outbox.addDirect({ ...reply.message, waMessageId: 'WA2' });
@@ -92,14 +92,14 @@ describe('ReplySender', () => {
 
   it('sends no row that is acknowledged or dead, and polls for missed rows', async () => {
     const { sender, reply, sent, outbox, polls } = await setup();
-    await outbox.markDead(reply.outboxId, 'given up');
+    await outbox.markDead(reply.outboxId, { sentence: 'given up' });
     await sender.send(reply);
     expect([sent, polls()]).toEqual([[], 1]);
   });
 
   it.each([
     ['queued when nothing was sent', new NotConnectedError('a'), 'queued'],
-    ['dead when WhatsApp refuses it', new SendRefusedError('no such chat'), 'dead'],
+    ['dead when WhatsApp refuses it', new SendRefusedError({ sentence: 'no such chat' }), 'dead'],
   ])('leaves a row %s', async (_what, error, state) => {
     const { sender, reply, row } = await setup([error]);
     await sender.send(reply);
@@ -107,7 +107,7 @@ describe('ReplySender', () => {
   });
 
   it('sends an uncertain message three times with the same id, with growing waits', async () => {
-    const uncertain = () => new SendUncertainError('the line broke');
+    const uncertain = () => new SendUncertainError({ sentence: 'the line broke' });
     const { sender, reply, row, clock } = await setup([uncertain(), uncertain(), uncertain()]);
     const sending = sender.send(reply);
     await settle();
@@ -120,7 +120,9 @@ describe('ReplySender', () => {
   });
 
   it('sends no uncertain message again after the account is released', async () => {
-    const { sender, reply, row, finishing } = await setup([new SendUncertainError('the line broke')]);
+    const { sender, reply, row, finishing } = await setup([
+      new SendUncertainError({ sentence: 'the line broke' }),
+    ]);
     const sending = sender.send(reply);
     await settle();
     finishing.abort();
@@ -130,7 +132,7 @@ describe('ReplySender', () => {
 
   it('waits for the database as long as the account is connected', async () => {
     const { sender, reply, sent, outbox, clock, disconnect } = await setup();
-    outbox.markSending = () => Promise.reject(new StorageUnavailableError('away'));
+    outbox.markSending = () => Promise.reject(new StorageUnavailableError({ sentence: 'away' }));
     const sending = sender.send(reply);
     await settle();
     await clock.advanceMs(10_000);
@@ -163,8 +165,8 @@ describe('ReplySender', () => {
 
   it('logs the message that it answers, its own ids and the chat with every line', async () => {
     const { sender, reply, log } = await setup([
-      new SendUncertainError('the line broke'),
-      new SendRefusedError('no'),
+      new SendUncertainError({ sentence: 'the line broke' }),
+      new SendRefusedError({ sentence: 'no' }),
     ]);
     const sending = sender.send(reply);
     await settle();

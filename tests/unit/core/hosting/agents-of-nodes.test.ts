@@ -46,7 +46,11 @@ function ownAgents(nodeId: string): AgentCalls {
     send: (agentId, { messageId, text }) =>
       at(agentId, () => {
         if (text !== 'fail') return { messageId, state: 'answered', text: `You said ${text}` };
-        return { messageId, state: 'failed', error: new Wa2aiError('AWAY', 'retry', 'The agent is away.') };
+        return {
+          messageId,
+          state: 'failed',
+          error: new Wa2aiError('AWAY', 'retry', { sentence: 'The agent is away.' }),
+        };
       }),
     messages: (agentId, count) => at(agentId, () => [{ role: 'user', content: `the last ${count}` }]),
     openExchanges: async (agentId) =>

@@ -38,7 +38,7 @@ describe('a message of a program that fails', () => {
     let calls = 0;
     const { agents, log } = await anAgentThat(async () => {
       calls += 1;
-      throw new AgentUnavailableError('The agent is away.');
+      throw new AgentUnavailableError({ sentence: 'The agent is away.' });
     });
     for (const call of [1, 2]) {
       const failed = await agents.send('helper', MESSAGE, 5_000);

@@ -146,7 +146,7 @@ describe('a command', () => {
 describe('a notice', () => {
   it('is sent for a turn that fails, once in ten minutes', async () => {
     const { say, clock } = setup(async () => {
-      throw new AgentProtocolError('no');
+      throw new AgentProtocolError({ sentence: 'no' });
     });
     const failed = 'Lo siento, ahora no puedo responder. Inténtalo más tarde, por favor.';
     expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', texts: [failed] });
@@ -222,7 +222,7 @@ describe('a turn whose person read that the answer is on its way', () => {
   });
 
   it('ends with the notice of a failure, also when the chat had it minutes ago', async () => {
-    const { say } = slowly(() => Promise.reject(new AgentProtocolError('no')));
+    const { say } = slowly(() => Promise.reject(new AgentProtocolError({ sentence: 'no' })));
     const texts = ['Lo siento, ahora no puedo responder. Inténtalo más tarde, por favor.'];
     expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', texts });
     expect(await say({ text: 'ok' })).toMatchObject({ state: 'dead', texts });
@@ -259,7 +259,7 @@ describe('a turn that a fault of wa2ai ends', () => {
     let rejected = 0;
     const finishTurn = inbox.finishTurn.bind(inbox);
     inbox.finishTurn = async (...args) => {
-      if (++rejected <= count) throw new StorageRejectedError('The database rejects a value.');
+      if (++rejected <= count) throw new StorageRejectedError({ sentence: 'The database rejects a value.' });
       return finishTurn(...args);
     };
     const route = aRoute({ accountId: 'default', channelId: '*' });

@@ -26,7 +26,7 @@ import { shaping } from '../../../support/shaping.ts';
 
 class UnreadableError extends Wa2aiError {
   constructor() {
-    super('STORAGE_DAMAGED', 'dead', 'It cannot be read.');
+    super('STORAGE_DAMAGED', 'dead', { sentence: 'It cannot be read.' });
   }
 }
 
@@ -205,7 +205,7 @@ describe('answerMessage', () => {
         tokens.push(await options?.replyToken?.());
         await options?.loadHistory?.({ turns: 5, maxChars: 100 });
         await options?.beforeRequest?.();
-        if (tokens.length < 2) throw new AgentUnavailableError('busy');
+        if (tokens.length < 2) throw new AgentUnavailableError({ sentence: 'busy' });
         return { success: true, isLater: true };
       },
     });
@@ -219,7 +219,7 @@ describe('answerMessage', () => {
   });
 
   it('issues another reply token when one could not be stored', async () => {
-    const failures: Error[] = [new StorageUnavailableError('gone')];
+    const failures: Error[] = [new StorageUnavailableError({ sentence: 'gone' })];
     const offering = {
       ...deps(),
       replyTokens: {
@@ -252,7 +252,10 @@ describe('answerMessage', () => {
     const lost = deps();
     let asked = 0;
     const finishTurn = lost.inbox.finishTurn.bind(lost.inbox);
-    const failures = [new StorageUnavailableError('answer lost'), new StorageUnavailableError('closed')];
+    const failures = [
+      new StorageUnavailableError({ sentence: 'answer lost' }),
+      new StorageUnavailableError({ sentence: 'closed' }),
+    ];
     lost.inbox.finishTurn = async (...args) => {
       const replies = await finishTurn(...args);
       const failure = failures.shift();
@@ -291,7 +294,7 @@ describe('answerMessage', () => {
   it('leaves the slot open when the service stops and the reply may be stored as sending', async () => {
     slot = { lease: { accountId: 'default', owner: 'n1', epoch: 1n }, close };
     const lost = deps();
-    lost.inbox.finishTurn = () => Promise.reject(new StorageUnavailableError('answer lost'));
+    lost.inbox.finishTurn = () => Promise.reject(new StorageUnavailableError({ sentence: 'answer lost' }));
     const turn = answerMessage(lost, claim);
     await settle();
     stopping.abort(new Error('wa2ai is stopping'));
@@ -465,7 +468,7 @@ describe('a turn that cannot succeed on a repeat', () => {
 
 describe('a turn that can succeed on a repeat', () => {
   it.each(['candidates', 'finish', 'next'] as const)('stays open (%s)', async (where) => {
-    faults[where] = new StorageUnavailableError('away');
+    faults[where] = new StorageUnavailableError({ sentence: 'away' });
     await expect(next()).rejects.toThrow(StorageUnavailableError);
     expect(ends()).toEqual([
       ['received', undefined],

@@ -70,7 +70,7 @@ function deps(attempts = 3) {
 describe('askAgent', () => {
   it('says in the log that a file was not loaded, and not that the agent failed', async () => {
     const { log, ...rest } = deps(1);
-    const failing = agent(new MediaError('MEDIA_GONE', 'It is gone.'));
+    const failing = agent(new MediaError('MEDIA_GONE', { sentence: 'It is gone.' }));
     await askAgent({ ...rest, log }, failing, 'http://a', message);
     expect(log.lines).toMatchObject([
       { message: 'file of the message not loaded', fields: { code: 'MEDIA_GONE' } },
@@ -95,7 +95,7 @@ describe('askAgent', () => {
 
   it('repeats the request after the wait that the agent named', async () => {
     const d = deps();
-    const client = agent(new AgentUnavailableError('busy', { retryAfterMs: 7_000 }), {
+    const client = agent(new AgentUnavailableError({ sentence: 'busy' }, { retryAfterMs: 7_000 }), {
       success: true,
       response: 'ok',
     });
@@ -109,7 +109,10 @@ describe('askAgent', () => {
 
   it('gives up after the allowed attempts with the last error', async () => {
     const d = deps(2);
-    const client = agent(new AgentUnavailableError('first'), new AgentUnavailableError('second'));
+    const client = agent(
+      new AgentUnavailableError({ sentence: 'first' }),
+      new AgentUnavailableError({ sentence: 'second' }),
+    );
     const asked = askAgent(d, client, 'http://agent', message);
     await settle();
     await d.clock.advanceMs(1_000);
@@ -117,7 +120,7 @@ describe('askAgent', () => {
   });
 
   describe('with patience for an unavailable agent', () => {
-    const away = () => new AgentUnavailableError('away', { isAway: true });
+    const away = () => new AgentUnavailableError({ sentence: 'away' }, { isAway: true });
     async function patient(...ends: Array<AgentResponse | Error>) {
       const d = deps(2);
       const client = agent(...ends);
@@ -152,7 +155,7 @@ describe('askAgent', () => {
       const { d, client, asked } = await patient(
         away(),
         away(),
-        new AgentUnavailableError('connection reset'),
+        new AgentUnavailableError({ sentence: 'connection reset' }),
       );
       for (let second = 0; second < 5; second++) await d.clock.advanceMs(1_000);
       expect(await asked).toMatchObject({ kind: 'failed', error: { message: 'connection reset' } });
@@ -161,8 +164,8 @@ describe('askAgent', () => {
   });
 
   it.each([
-    ['that no repeat helps', new AgentProtocolError('status 400')],
-    ['that may have happened', new AgentTimeoutError('timed out')],
+    ['that no repeat helps', new AgentProtocolError({ sentence: 'status 400' })],
+    ['that may have happened', new AgentTimeoutError({ sentence: 'timed out' })],
     ['nobody expected', new TypeError('boom')],
   ])('never repeats a request after an error %s', async (_name, error) => {
     const client = agent(error);
@@ -172,7 +175,8 @@ describe('askAgent', () => {
   });
 
   describe('with an agent that repeatedly responds with Retry-After', () => {
-    const busy = () => new AgentUnavailableError('status 503', { retryAfterMs: 50_000, isAway: true });
+    const busy = () =>
+      new AgentUnavailableError({ sentence: 'status 503' }, { retryAfterMs: 50_000, isAway: true });
 
     it('waits at most maxWaitMs in total, and reports it', async () => {
       const d = deps(20);
@@ -214,7 +218,7 @@ describe('askAgent', () => {
         async sendMessage(_endpoint, _message, options) {
           await options?.beforeRequest?.();
           seen.push(d.counted.length);
-          if (seen.length === 1) throw new AgentUnavailableError('busy');
+          if (seen.length === 1) throw new AgentUnavailableError({ sentence: 'busy' });
           return { success: true, response: 'ok' };
         },
       };
@@ -231,7 +235,8 @@ describe('askAgent', () => {
 
     it('is not exceeded by a request when it cannot be stored', async () => {
       const client = agent({ success: true, response: 'ok' });
-      const countAttempt = () => Promise.reject(new StorageUnavailableError('The database is away.'));
+      const countAttempt = () =>
+        Promise.reject(new StorageUnavailableError({ sentence: 'The database is away.' }));
       const asked = askAgent({ ...deps(), countAttempt }, client, 'http://agent', message);
       await expect(asked).rejects.toThrow(StorageUnavailableError);
       expect(client.asks).toBe(0);
@@ -240,7 +245,10 @@ describe('askAgent', () => {
     it('is stored while the agent answers, and again until it is stored when that failed', async () => {
       const d = deps();
       const counted: number[] = [];
-      const failures = [new StorageUnavailableError('closed'), new StorageUnavailableError('closed')];
+      const failures = [
+        new StorageUnavailableError({ sentence: 'closed' }),
+        new StorageUnavailableError({ sentence: 'closed' }),
+      ];
       const countAttempt = async (attempt: number) => {
         counted.push(attempt);
         const failure = failures.shift();
@@ -300,7 +308,7 @@ describe('askAgent', () => {
       async sendMessage(_endpoint, _message, given) {
         await given?.beforeRequest?.();
         options.push(given);
-        if (options.length === 1) throw new AgentTimeoutError('timed out');
+        if (options.length === 1) throw new AgentTimeoutError({ sentence: 'timed out' });
         return { success: true, response: 'ok' };
       },
     };
@@ -335,8 +343,8 @@ describe('askAgent', () => {
       await asked;
       return { given, cleared: d.cleared };
     }
-    const refused = () => new AgentUnavailableError('status 503', { isAway: true });
-    const lost = () => new AgentUnavailableError('connection lost', { mayHaveRun: true });
+    const refused = () => new AgentUnavailableError({ sentence: 'status 503' }, { isAway: true });
+    const lost = () => new AgentUnavailableError({ sentence: 'connection lost' }, { mayHaveRun: true });
 
     it('forbids the first attempt only when an earlier turn left one that may have run', async () => {
       expect((await uncertainOf(true)).given).toEqual(['dead-letter']);
@@ -362,7 +370,7 @@ describe('askAgent', () => {
       const notes: Array<CountOptions | undefined> = [];
       const countAttempt = async (_attempt: number, note?: CountOptions) => {
         notes.push(note);
-        return { stored: Promise.reject(new StorageUnavailableError('closed')) };
+        return { stored: Promise.reject(new StorageUnavailableError({ sentence: 'closed' })) };
       };
       const client = agent({ success: true, response: 'ok' });
       const policy = { ...d.policy, uncertain: 'dead-letter' as const };
@@ -384,7 +392,9 @@ describe('askAgent', () => {
       kind: 'answer',
       attempts: 2,
     });
-    const running = client(() => Promise.reject(new AgentTimeoutError('An earlier run has not ended.')));
+    const running = client(() =>
+      Promise.reject(new AgentTimeoutError({ sentence: 'An earlier run has not ended.' })),
+    );
     const failed = await askAgent({ ...d, circuit }, running, 'http://agent', message);
     expect(failed).toMatchObject({ kind: 'failed', attempts: 2, trace: [{ code: 'AGENT_TIMEOUT' }] });
     expect(failed.trace[0]).not.toHaveProperty('attempt');
@@ -394,7 +404,12 @@ describe('askAgent', () => {
 
   it('ends without an outcome when the service stops, so that the turn stays open', async () => {
     const d = deps();
-    const asked = askAgent(d, agent(new AgentUnavailableError('busy')), 'http://agent', message);
+    const asked = askAgent(
+      d,
+      agent(new AgentUnavailableError({ sentence: 'busy' })),
+      'http://agent',
+      message,
+    );
     await d.clock.untilSleeping();
     d.stop.abort(new Error('stopping'));
     await expect(asked).rejects.toThrow('stopping');
@@ -417,7 +432,7 @@ describe('askAgent with a recorder', () => {
     const given = { ...deps(), recorder, onExchange: (each: AgentExchange) => exchanges.push(each) };
     const asked = askAgent(
       given,
-      agent(new AgentUnavailableError('busy'), { success: true, response: 'hi' }),
+      agent(new AgentUnavailableError({ sentence: 'busy' }), { success: true, response: 'hi' }),
       'http://agent',
       message,
     );

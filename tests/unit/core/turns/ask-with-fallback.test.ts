@@ -26,7 +26,8 @@ const turn: PendingTurn = {
 
 type End = AgentResponse | Error;
 const hello: AgentResponse = { success: true, response: 'hello' };
-const busy = (retryAfterMs?: number) => new AgentUnavailableError('The agent is busy.', { retryAfterMs });
+const busy = (retryAfterMs?: number) =>
+  new AgentUnavailableError({ sentence: 'The agent is busy.' }, { retryAfterMs });
 
 /** Agents by route id, each with its outcomes in order; the last one repeats. */
 function deps(
@@ -98,7 +99,7 @@ describe('askWithFallback', () => {
   });
 
   describe('by default patient with an unavailable agent', () => {
-    const away = () => new AgentUnavailableError('Nobody is there.', { isAway: true });
+    const away = () => new AgentUnavailableError({ sentence: 'Nobody is there.' }, { isAway: true });
     const ends = [away(), away(), away(), hello];
     const DAY_MS = 86_400_000;
 
@@ -153,7 +154,10 @@ describe('askWithFallback', () => {
     const answer = await ask(route);
     const waits = waitsOf(answer).map((waitMs) => waitMs ?? 0);
     expect(waits.reduce((sum, waitMs) => sum + waitMs, 0)).toBe(limitMs);
-    expect(answer).toMatchObject({ kind: 'failed', sentence: expect.stringContaining('patienceMs') });
+    expect(answer).toMatchObject({
+      kind: 'failed',
+      said: { sentence: expect.stringContaining('patienceMs') },
+    });
   });
 
   it('waits at most the patience of the service for an agent that repeatedly responds with Retry-After', async () => {
@@ -162,15 +166,19 @@ describe('askWithFallback', () => {
     const answer = await ask(route);
     const waits = waitsOf(answer).map((waitMs) => waitMs ?? 0);
     expect(waits.reduce((sum, waitMs) => sum + waitMs, 0)).toBe(120_000);
-    expect(answer).toMatchObject({ kind: 'failed', sentence: expect.stringContaining('patienceMs') });
+    expect(answer).toMatchObject({
+      kind: 'failed',
+      said: { sentence: expect.stringContaining('patienceMs') },
+    });
   });
 
   it('calls the fallback route once when the agent failed finally, and records it in the trace', async () => {
     const spare = aRoute({ config: { failure: { attempts: 9 } } });
     const route = aRoute({ config: { failure: { fallbackRouteId: spare.id } } });
-    const { ask, asked } = deps({ [route.id]: [new AgentProtocolError('status 400')], [spare.id]: [hello] }, [
-      spare,
-    ]);
+    const { ask, asked } = deps(
+      { [route.id]: [new AgentProtocolError({ sentence: 'status 400' })], [spare.id]: [hello] },
+      [spare],
+    );
     const answer = await ask(route);
     expect(answer).toMatchObject({ kind: 'answer', routeId: spare.id, attempts: 2, response: hello });
     expect(asked).toEqual([route.id, spare.id]);
@@ -204,7 +212,10 @@ describe('askWithFallback', () => {
     expect(answer).toMatchObject({
       kind: 'failed',
       routeId: route.id,
-      sentence: 'The agent is busy. The fallback route failed too: The agent is busy.',
+      said: {
+        sentence: 'The agent is busy. The fallback route failed too: The agent is busy.',
+        phrase: { code: 'agent.fallback-failed' },
+      },
     });
   });
 
@@ -220,7 +231,10 @@ describe('askWithFallback', () => {
     const answer = await ask(route);
     expect(asked).toEqual([route.id]);
     expect(answer.steps[1]).toMatchObject({ step: 'fallback-route', routeId: id, outcome });
-    expect(answer).toMatchObject({ kind: 'failed', sentence: expect.stringContaining('fallback route') });
+    expect(answer).toMatchObject({
+      kind: 'failed',
+      said: { sentence: expect.stringContaining('fallback route') },
+    });
   });
 
   it('returns the fallback text when the agent failed finally', async () => {

@@ -223,7 +223,7 @@ describe('ChatWorkers', () => {
     const { workers, answer } = node('n1');
     let failures = 3;
     answer.inbox.openChats = async (except) => {
-      if (failures-- > 0) throw new StorageUnavailableError('away');
+      if (failures-- > 0) throw new StorageUnavailableError({ sentence: 'away' });
       return inbox.openChats(except);
     };
     await inbox.add(aMessage('default', ana, { text: 'patience' }), 'n1');
@@ -385,7 +385,7 @@ describe('ChatWorkers after processes that ended', () => {
           (target, name: keyof MemoryInbox) =>
           async (...args: never[]) => {
             if (own.isDead) return new Promise(() => undefined);
-            if (isDatabaseDown) throw new StorageUnavailableError('The database is down.');
+            if (isDatabaseDown) throw new StorageUnavailableError({ sentence: 'The database is down.' });
             return (target[name] as (...given: never[]) => unknown).apply(target, args);
           },
       });

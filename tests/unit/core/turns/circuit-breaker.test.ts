@@ -111,7 +111,7 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
             await options?.beforeRequest?.();
             asks += 1;
             clock.jumpMs(jumpMs);
-            throw new AgentUnavailableError('away');
+            throw new AgentUnavailableError({ sentence: 'away' });
           },
         },
         'http://agent',

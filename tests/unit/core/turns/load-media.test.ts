@@ -10,7 +10,7 @@ const bytes = Buffer.from('a picture');
 describe('StoredMedia', () => {
   const { signal } = new AbortController();
   const turn = (messageId: string) => ({ messageId, accountId: 'default' });
-  const gone = new MediaError('MEDIA_GONE', 'It is gone.');
+  const gone = new MediaError('MEDIA_GONE', { sentence: 'It is gone.' });
   const links: MediaLinks = {
     isOn: true,
     urlOf: async ({ reference, fileName }) => `https://wa2ai.test/${reference}/${fileName}`,
@@ -124,7 +124,7 @@ describe('StoredMedia', () => {
 
     it('loads a file again whose store is away or damaged, and answers when it cannot be stored', async () => {
       const { media, downloads } = setup({
-        load: () => Promise.reject(new MediaError('MEDIA_BROKEN', 'It was changed.')),
+        load: () => Promise.reject(new MediaError('MEDIA_BROKEN', { sentence: 'It was changed.' })),
         save: () => Promise.reject(new Error('away')),
       });
       expect(await media.load(turn('1'), signal)).toBe(bytes);

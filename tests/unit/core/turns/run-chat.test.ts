@@ -76,7 +76,7 @@ describe('ChatWorker', () => {
       inbox.finishTurn = finishTurn;
       await finishTurn(...args);
       expect((await say('two')).isNewWorker).toBe(true);
-      throw new StorageUnavailableError('answer lost');
+      throw new StorageUnavailableError({ sentence: 'answer lost' });
     };
     const end = worker.run();
     await settle();
@@ -120,7 +120,7 @@ describe('ChatWorker', () => {
     const finishTurn = inbox.finishTurn.bind(inbox);
     let failures = 3;
     inbox.finishTurn = async (...args) => {
-      if (failures-- > 0) throw new StorageUnavailableError('connection lost');
+      if (failures-- > 0) throw new StorageUnavailableError({ sentence: 'connection lost' });
       return finishTurn(...args);
     };
     void worker.run();
@@ -148,7 +148,10 @@ describe('ChatWorker', () => {
   it('goes on to the next message when an agent asks for more time than the route has patience', async () => {
     const agent = async ({ text }: { text: string }) => {
       if (text === 'one')
-        throw new AgentUnavailableError('status 503', { retryAfterMs: 3_600_000, isAway: true });
+        throw new AgentUnavailableError(
+          { sentence: 'status 503' },
+          { retryAfterMs: 3_600_000, isAway: true },
+        );
       return { success: true, response: `re ${text}` };
     };
     const failure = { attempts: 20, maxRetryAfterMs: 600_000 };
@@ -176,7 +179,7 @@ describe('ChatWorker', () => {
     const { worker, inbox, stopping } = await setup(['one']);
     inbox.finishTurn = async () => {
       stopping.abort(new Error('stopping'));
-      throw new StorageUnavailableError('closed');
+      throw new StorageUnavailableError({ sentence: 'closed' });
     };
     expect(await worker.run()).toEqual({ isClaimed: true, isRepeat: true });
   });

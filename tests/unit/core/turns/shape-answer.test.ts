@@ -86,7 +86,8 @@ describe('shapeAnswer', () => {
   });
 
   it('sends the text when the server fails, and passes defects on', async () => {
-    const failing = () => Promise.reject(new AgentUnavailableError('The speech server did not answer.'));
+    const failing = () =>
+      Promise.reject(new AgentUnavailableError({ sentence: 'The speech server did not answer.' }));
     const found = await shape({ response: 'Hi' }, {}, failing);
     expect(found).toMatchObject({ replies: ['Hi'], steps: [['voice', 'failed']] });
     expect(found.shaped.steps[0]?.sentence).toBe('The speech server did not answer.');
@@ -97,7 +98,7 @@ describe('shapeAnswer', () => {
   it('ends with its signal', async () => {
     const reason = new Error('stopping');
     const ending = shape({ response: 'Hi' }, { signal: AbortSignal.abort(reason) }, () =>
-      Promise.reject(new AgentUnavailableError('x')),
+      Promise.reject(new AgentUnavailableError({ sentence: 'x' })),
     );
     await expect(ending).rejects.toBe(reason);
   });

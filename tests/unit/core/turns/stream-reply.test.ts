@@ -44,7 +44,7 @@ function setup(settings: ConversationSettings) {
   inbox.addPart = async (...args) => {
     if (store.failures-- > 0) {
       await addPart(...args);
-      throw new StorageUnavailableError('the connection broke after the commit');
+      throw new StorageUnavailableError({ sentence: 'the connection broke after the commit' });
     }
     return addPart(...args);
   };
@@ -98,7 +98,7 @@ function setup(settings: ConversationSettings) {
     const { worker, messageId } = await add();
     agent = async (write, options) => {
       await first(write, options);
-      throw new StorageUnavailableError('the process ended here');
+      throw new StorageUnavailableError({ sentence: 'the process ended here' });
     };
     await expect(answerMessage(deps, worker, { control })).rejects.toThrow('the process ended here');
     agent = second;
@@ -210,7 +210,7 @@ describe('An answer by paragraphs', () => {
     const { ask, texts } = setup({ ...paragraphs, notices: { ...WITHOUT_NOTICES, failed: 'Sorry.' } });
     await ask(async (write) => {
       await write('One.\n\nTwo');
-      throw new AgentProtocolError('it broke');
+      throw new AgentProtocolError({ sentence: 'it broke' });
     });
     expect(texts()).toEqual(['One.', 'Sorry.']);
   });
@@ -363,7 +363,7 @@ describe('An answer that grows in one message', () => {
     const fail: Agent = async (write) => {
       await write('The answer is lon');
       await clocks.at(-1)?.advanceMs(1_000);
-      throw new AgentProtocolError('it broke');
+      throw new AgentProtocolError({ sentence: 'it broke' });
     };
     const clocks: FakeClock[] = [];
     const said = [];
@@ -385,7 +385,7 @@ describe('An answer that grows in one message', () => {
       await write('The first is');
       await clock.advanceMs(1_000);
       void settle().then(() => clock.advanceMs(1)); // the wait before the next attempt
-      throw new AgentUnavailableError('it broke');
+      throw new AgentUnavailableError({ sentence: 'it broke' });
     });
     expect(shown()).toEqual(['The second.']);
   });
@@ -465,7 +465,7 @@ describe('An answer without streaming', () => {
     const { ask, texts, state, deps } = setup({ reply: { stream: 'paragraphs' } });
     await ask(async (write) => {
       await write('One.\n\nTwo');
-      throw new AgentProtocolError('it broke');
+      throw new AgentProtocolError({ sentence: 'it broke' });
     });
     const [letter] = state.deadLetters.values();
     const replay = await new MemoryDeadLetters(state).replay(String(letter?.id), 'n1');

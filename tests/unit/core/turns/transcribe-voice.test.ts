@@ -67,7 +67,7 @@ describe('transcribeVoice', () => {
     const turn = aTurn();
     const empty = await transcribe(turn, async () => '');
     expect(empty).toMatchObject({ turn: { message: { text: '' } }, step: { outcome: 'empty' } });
-    const failed = await transcribe(turn, () => Promise.reject(new AgentProtocolError('No.')));
+    const failed = await transcribe(turn, () => Promise.reject(new AgentProtocolError({ sentence: 'No.' })));
     const why = { outcome: 'failed', sentence: 'No.' };
     expect(failed.step).toEqual({ step: 'transcribe', ...why });
     expect(failed.turn.message).toMatchObject({ text: '', noTranscript: why, media: turn.message.media });
@@ -75,7 +75,7 @@ describe('transcribeVoice', () => {
   });
 
   it('passes failures of the database and defects on', async () => {
-    const down = new StorageUnavailableError('down');
+    const down = new StorageUnavailableError({ sentence: 'down' });
     await expect(transcribe(aTurn(), () => Promise.reject(down))).rejects.toBe(down);
     const defect = new TypeError('x');
     await expect(transcribe(aTurn(), () => Promise.reject(defect))).rejects.toBe(defect);

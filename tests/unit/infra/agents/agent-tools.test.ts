@@ -26,7 +26,7 @@ describe('CheckRun', () => {
     expect(await checks.run('one', async () => ['warn', 'odd'])).toBe('warn');
     const second = checks.run('two', async () => {
       await clock.advanceMs(40);
-      throw new AgentTimeoutError('too late');
+      throw new AgentTimeoutError({ sentence: 'too late' });
     });
     expect(await second).toBe('fail');
     expect(checks.report()).toEqual({

@@ -27,7 +27,7 @@ describe('previewCall', () => {
 
   it.each(['clientFor', 'preview'])('explains unusable settings found by %s', async (method) => {
     const fail = () => {
-      throw new AgentProtocolError('The ABI is broken.');
+      throw new AgentProtocolError({ sentence: 'The ABI is broken.' });
     };
     const found = previewBy(
       method === 'clientFor' ? fail : () => ({ sendMessage, preview: async () => fail() }),

@@ -88,7 +88,11 @@ describe('the card of a route', () => {
       },
     });
     agent.options.card = null;
-    expect(await card(agent.url, 'npc')).toEqual({ kind: 'npc', problem: 'The agent sends no card.' });
+    expect(await card(agent.url, 'npc')).toEqual({
+      kind: 'npc',
+      problem: 'The agent sends no card.',
+      phrase: { code: 'probe.no-card' },
+    });
   });
 
   it('is that of an A2A agent, with its skills and interfaces', async () => {
@@ -126,6 +130,7 @@ describe('the card of a route', () => {
     expect(await setup().probe.card(adkRoute(away))).toEqual({
       kind: 'adk',
       problem: 'Agents of this kind have no card.',
+      phrase: { code: 'probe.kind-without-card' },
     });
   });
 });
@@ -170,7 +175,12 @@ describe('refused addresses of a route', () => {
       {
         field: 'config.abi.functions',
         message: expect.stringContaining('cloud metadata'),
-        phrase: { code: 'field.refused', values: { why: expect.stringContaining('cloud metadata') } },
+        phrase: {
+          code: 'field.refused',
+          values: {
+            why: { code: 'egress.metadata', values: { address: '169.254.169.254', policy: 'private' } },
+          },
+        },
       },
     ]);
   });

@@ -21,7 +21,7 @@ describe('createLogger', () => {
   it('throttles lines about an unavailable database, and no others', () => {
     const { log, messages } = setup('json');
     const child = log.child({ mod: 'turns' });
-    const unavailable = new StorageUnavailableError('The database is not reachable.');
+    const unavailable = new StorageUnavailableError({ sentence: 'The database is not reachable.' });
     for (let attempt = 0; attempt < 1_000; attempt++) {
       child.warn({ err: unavailable }, 'cannot read messages');
       child.warn({ err: new Error('from an agent') }, 'agent failed');
@@ -54,7 +54,10 @@ describe('createLogger', () => {
 
   it('prints an error of wa2ai as its sentence and code in the same line', () => {
     const { log, lines } = setup('pretty');
-    log.warn({ err: new StorageUnavailableError('The database is not reachable.') }, 'cannot read messages');
+    log.warn(
+      { err: new StorageUnavailableError({ sentence: 'The database is not reachable.' }) },
+      'cannot read messages',
+    );
     expect(lines()).toHaveLength(1);
     expect(lines()[0]).toMatch(
       /cannot read messages {2}error="The database is not reachable\." {2}code=STORAGE_UNAVAILABLE$/,

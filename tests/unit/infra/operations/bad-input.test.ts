@@ -276,7 +276,7 @@ describe('a body that cannot be parsed', () => {
 
 describe('an internal error', () => {
   it('of an unavailable database is a 503 with Retry-After', async () => {
-    api.messageLog.failure = new StorageUnavailableError('The database does not answer.');
+    api.messageLog.failure = new StorageUnavailableError({ sentence: 'The database does not answer.' });
     const answer = await api.call('GET', '/api/messages');
     api.messageLog.failure = undefined;
     expect(answer.status).toBe(503);

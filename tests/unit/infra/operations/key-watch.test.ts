@@ -87,7 +87,7 @@ describe('KeyWatch', () => {
     const { watch, lookup, stored, ended, one } = setup();
     watch.watch(callerOf(one), () => ended.push('1'));
     stored.delete('1');
-    lookup.failure = new StorageUnavailableError('down');
+    lookup.failure = new StorageUnavailableError({ sentence: 'down' });
     await watch.check();
     expect(ended).toEqual([]);
     lookup.failure = undefined;

@@ -39,7 +39,9 @@ describe('problemHandler', () => {
     ['GET', 'image/png', 'application/json'],
     ['POST', BROWSER, 'application/json'],
   ])('answers %s with Accept %s as %s', async (method, accept, type) => {
-    const { send } = await failing(fail(new HttpProblem(404, 'NOT_FOUND', 'There is <nothing>.')));
+    const { send } = await failing(
+      fail(new HttpProblem(404, 'NOT_FOUND', { sentence: 'There is <nothing>.' })),
+    );
     const { status, headers, text } = await send(accept, method);
     expect(status).toBe(404);
     expect(headers.get('content-type')?.split(';')[0]).toBe(type);
@@ -49,7 +51,9 @@ describe('problemHandler', () => {
   });
 
   it('links the page to the entry of the documentation and allows its own style', async () => {
-    const { send } = await failing(fail(new HttpProblem(404, 'NOT_FOUND', 'There is nothing.')));
+    const { send } = await failing(
+      fail(new HttpProblem(404, 'NOT_FOUND', { sentence: 'There is nothing.' })),
+    );
     const { headers, text } = await send(BROWSER);
     // Relative: a proxy may have removed a prefix from the path.
     expect(text).toContain('href="../docs/troubleshooting.md#not_found"');
@@ -65,7 +69,9 @@ describe('problemHandler', () => {
   });
 
   it('keeps the headers of a problem', async () => {
-    const { send } = await failing(fail(new StorageUnavailableError('The database does not answer.')));
+    const { send } = await failing(
+      fail(new StorageUnavailableError({ sentence: 'The database does not answer.' })),
+    );
     for (const accept of [BROWSER, 'application/json']) {
       expect((await send(accept)).headers.get('retry-after')).toBe('5');
     }
@@ -85,7 +91,9 @@ describe('problemHandler', () => {
   });
 
   it('does not log a mistake of the caller', async () => {
-    const { send, log } = await failing(fail(new HttpProblem(400, 'INVALID_BODY', 'text is missing.')));
+    const { send, log } = await failing(
+      fail(new HttpProblem(400, 'INVALID_BODY', { sentence: 'text is missing.' })),
+    );
     await send('*/*');
     expect(log.lines).toEqual([]);
   });

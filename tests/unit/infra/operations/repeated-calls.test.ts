@@ -83,7 +83,7 @@ describe('a call with an Idempotency-Key', () => {
   ])('finds what a first call created whose response was not stored: %s', async (_, path, body) => {
     const end = api.repeatedCalls.end;
     api.repeatedCalls.end = async () => {
-      throw new StorageUnavailableError('The database did not respond.');
+      throw new StorageUnavailableError({ sentence: 'The database did not respond.' });
     };
     expect((await post(path, body)).status).toBe(503);
     api.repeatedCalls.end = end;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { PHRASES, type Phrase, type PhraseCode, say } from '../../../../router/src/core/phrases.ts';
-import { invalid, issueOf, PROBLEM_CODE, validate } from '../../../../router/src/infra/operations/form.ts';
+import { issueOf, PHRASES, type Phrase, type PhraseCode, say } from '../../../../router/src/core/phrases.ts';
+import { invalid, PROBLEM_CODE, validate } from '../../../../router/src/infra/operations/form.ts';
 import { HttpProblem } from '../../../../router/src/infra/operations/problem.ts';
 
 /** The problem that a value causes. */

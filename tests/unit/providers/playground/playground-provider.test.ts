@@ -80,7 +80,10 @@ it('receives what was written, in order, and removes it', async () => {
 
 it('receives a message again that could not be stored, before the next one', async () => {
   const { clock, provider, received, write, change } = await setup({
-    failures: [new StorageUnavailableError('away'), new StorageUnavailableError('away')],
+    failures: [
+      new StorageUnavailableError({ sentence: 'away' }),
+      new StorageUnavailableError({ sentence: 'away' }),
+    ],
   });
   await write('one');
   await write('two');

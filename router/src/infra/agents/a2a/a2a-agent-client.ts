@@ -21,6 +21,7 @@ import {
 import type { Logger } from '../../../core/logger.ts';
 import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
+import { say } from '../../../core/phrases.ts';
 import {
   type AgentSession,
   type PushedTask,
@@ -199,7 +200,7 @@ export class A2aAgentClient implements AgentClient {
       const text = progressText(now) ?? said;
       return { kind: 'progress', text, position: positionOf(text) };
     }
-    throw new AgentUnavailableError(`The A2A agent does not show the end of task ${shortTaskId(remoteId)}.`);
+    throw new AgentUnavailableError(say('a2a.no-end', { task: shortTaskId(remoteId) }));
   }
 
   async taskNow(
@@ -251,14 +252,19 @@ export class A2aAgentClient implements AgentClient {
       this.#cards.cardOf(endpoint, this.#a2a, limited, this.#transport).catch((error: unknown) => {
         signal?.throwIfAborted();
         if (!limited.aborted) throw error;
-        throw new AgentUnavailableError(`The A2A agent did not send its card within ${this.#timeoutMs} ms.`);
+        throw new AgentUnavailableError(say('a2a.no-card-in-time', { ms: this.#timeoutMs }));
       }),
     );
     const { fetched } = found;
     if (!found.card && fetched?.kind === 'fault') {
-      const aborted = `The A2A agent did not send its card within ${this.#timeoutMs} ms.`;
+      const aborted = say('a2a.no-card-in-time', { ms: this.#timeoutMs });
       const redact = (written: string) => written;
-      throw exchangeError(fetched, { agent: 'A2A agent', aborted, nowMs: this.#clock.now(), redact });
+      throw exchangeError(fetched, {
+        agent: say('agent-name.a2a'),
+        aborted,
+        nowMs: this.#clock.now(),
+        redact,
+      });
     }
     const server = this.#serverOf(endpoint, found);
     const { text = '', from = '', channelId = '' } = message ?? {};
@@ -316,8 +322,7 @@ export class A2aAgentClient implements AgentClient {
     const parts: Part[] = said.map(partOfText);
     if (!media || !takesMedia(connection.peer.server.card, media.mimeType))
       return parts.length > 0 ? parts : [partOfText(text)];
-    if (!options.loadMedia)
-      throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
+    if (!options.loadMedia) throw new MediaError('MEDIA_GONE', say('media.no-file'));
     return [...parts, partOfFile(media, await options.loadMedia())];
   }
 
@@ -399,7 +404,7 @@ export class A2aAgentClient implements AgentClient {
     });
     if (found.message) return { kind: 'message', message: found.message };
     if (found.view) return { kind: 'task', task: found.view.task };
-    throw new AgentTimeoutError(`The A2A agent did not answer within ${this.#timeoutMs} ms.`);
+    throw new AgentTimeoutError(say('agent.silent', { agent: say('agent-name.a2a'), ms: this.#timeoutMs }));
   }
 
   get #waitMs(): number {
@@ -423,7 +428,8 @@ export class A2aAgentClient implements AgentClient {
       return undefined;
     });
     if (settled) return await this.#answer(exchange, settled);
-    if (!options.store) throw new AgentTimeoutError(`Task ${task.id} did not end within ${this.#waitMs} ms.`);
+    if (!options.store)
+      throw new AgentTimeoutError(say('a2a.task-not-ended', { task: task.id, ms: this.#waitMs }));
     await this.#remember(exchange, { contextId: task.contextId });
     const a2a = { taskId: task.id, contextId: task.contextId, state: stateOf(task) };
     return {

@@ -1,11 +1,14 @@
 import type { AgentCard, SecurityScheme } from '@a2a-js/sdk';
 import { AgentUnavailableError, Wa2aiError } from '../../../core/errors.ts';
+import { changed, say } from '../../../core/phrases.ts';
 import {
   type AgentCardFacts,
   type AgentDeps,
   agentKind,
+  findingOf,
   type ProbeFinding,
   reachFinding,
+  withoutSecrets,
 } from '../agent-kind.ts';
 import {
   type AgentTools,
@@ -87,7 +90,7 @@ const a2aTools: AgentTools = agentTools<A2aCardAnswer>({
 
 function answerText({ card, fetched }: A2aCardAnswer): string {
   if (card) return `card of ${card.name || 'an agent without a name'}`;
-  if (fetched?.kind === 'fault') return fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail;
+  if (fetched?.kind === 'fault') return fetched.detail.sentence;
   return `status ${fetched?.status ?? 'unknown'}, no card`;
 }
 
@@ -134,22 +137,20 @@ async function a2aFindings(
   const answer = await findA2aCard(agentEndpoint, settings, deps);
   const { fetched } = answer;
   const { secrets } = a2aHeaders(agentEndpoint, settings, undefined);
-  const problem =
-    fetched?.kind === 'fault' ? (fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail) : '';
   const found =
     fetched?.kind === 'answer'
       ? { status: fetched.status }
-      : { problem: secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), problem) };
+      : { problem: fetched && withoutSecrets(fetched.detail, secrets) };
   const address = settings.cardUrl === undefined ? 'agentEndpoint' : 'config.a2a.cardUrl';
   const fields = { address, headers: 'config.a2a.headers' };
-  const unreached = reachFinding(`A2A agent at ${new URL(answer.cardUrl).origin}`, found, fields);
+  const unreached = reachFinding({ kind: 'a2a', address: new URL(answer.cardUrl).origin }, found, fields);
   if (unreached) return [unreached];
   try {
     a2aServer(agentEndpoint, settings, answer);
     return [];
   } catch (error) {
     if (!(error instanceof Wa2aiError)) throw error;
-    return [{ code: 'AGENT_MANIFEST', field: address, message: error.message }];
+    return [findingOf('AGENT_MANIFEST', address, error.said)];
   }
 }
 
@@ -175,9 +176,10 @@ async function a2aCardFacts(
   if (card) return factsOf(card, cardUrl, keyHeader);
   if (fetched?.kind !== 'fault') return undefined;
   const { secrets } = a2aHeaders(agentEndpoint, settings, undefined);
-  const detail = fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail;
-  const why = secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), detail);
-  throw new AgentUnavailableError(`The A2A agent does not send its card: ${why}.`);
+  const why = changed(fetched.detail, (text) =>
+    secrets.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text),
+  );
+  throw new AgentUnavailableError(say('a2a.no-card', { why }));
 }
 
 function factsOf(card: AgentCard, url: string, keyHeader: string | undefined): AgentCardFacts {

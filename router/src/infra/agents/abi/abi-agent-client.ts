@@ -3,6 +3,7 @@ import { type Clock, withLimit } from '../../../core/clock.ts';
 import { AgentProtocolError, AgentUncertainError, MediaError, Wa2aiError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { type AgentResponse, type IncomingMessage, MAX_MEDIA_BYTES } from '../../../core/models.ts';
+import { type Said, say } from '../../../core/phrases.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
 import type { AgentTransport, Redact } from '../transport/agent-transport.ts';
@@ -121,7 +122,7 @@ export class AbiAgentClient implements AgentClient {
       throw new AgentUncertainError().withDetail({ abi: shown });
     }
     if (calldata.length > MAX_BYTES) {
-      throw new AgentProtocolError('The ABI call is larger than 10 MB.').withDetail({ abi: shown });
+      throw new AgentProtocolError(say('abi.call-too-large')).withDetail({ abi: shown });
     }
     const url = callUrl(endpoint, this.#config.path);
     await options.beforeRequest?.();
@@ -260,14 +261,14 @@ export class AbiAgentClient implements AgentClient {
   }
 }
 
-function unusable(problems: readonly SettingsProblem[], isManifest: boolean): string {
+function unusable(problems: readonly SettingsProblem[], isManifest: boolean): Said {
   const isManifestFault = isManifest && problems.every(({ field }) => field.startsWith('functions'));
   const mistakes = problems.map(({ field, message }) =>
     isManifestFault
       ? `${field.slice('functions'.length) || 'it'} ${message}`
       : `config.abi.${field} ${message}`,
   );
-  return `The ${isManifestFault ? "ABI agent's manifest" : "route's ABI"} cannot be used: ${mistakes.join('; ')}.`;
+  return say(isManifestFault ? 'abi.manifest-unusable' : 'abi.route-unusable', { why: mistakes.join('; ') });
 }
 
 function needsFile(meant: Interpretation): boolean {
@@ -277,12 +278,9 @@ function needsFile(meant: Interpretation): boolean {
 /** @throws {MediaError} */
 async function fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions): Promise<Uint8Array> {
   if ((media?.sizeBytes ?? 0) > MAX_MEDIA_BYTES) {
-    throw new MediaError(
-      'MEDIA_TOO_LARGE',
-      `The file of the message has more than ${MAX_MEDIA_BYTES} bytes.`,
-    );
+    throw new MediaError('MEDIA_TOO_LARGE', say('media.too-large', { max: MAX_MEDIA_BYTES }));
   }
-  if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
+  if (!loadMedia) throw new MediaError('MEDIA_GONE', say('media.no-file'));
   return loadMedia();
 }
 

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { Wa2aiError } from '../../../core/errors.ts';
-import { type AgentDeps, agentKind, type ProbeFinding, reachFinding } from '../agent-kind.ts';
+import { say } from '../../../core/phrases.ts';
+import { type AgentDeps, agentKind, findingOf, type ProbeFinding, reachFinding } from '../agent-kind.ts';
 import {
   type AgentTools,
   type CheckReport,
@@ -271,7 +272,7 @@ export class AgentProbe {
     const ms = Math.round(performance.now() - startMs);
     if (fetched.kind === 'answer') return { status: fetched.status, body: fetched.body, ms };
     const { fault, detail } = fetched;
-    const problem = fault === 'aborted' ? `no answer within ${this.#timeoutMs} ms` : detail;
+    const problem = fault === 'aborted' ? `no answer within ${this.#timeoutMs} ms` : detail.sentence;
     return { status: 0, body: Buffer.alloc(0), ms, fault, problem };
   }
 }
@@ -550,12 +551,9 @@ async function endpointFinding(
     signal,
     maxBytes: MAX_BYTES,
   });
-  const found =
-    health.kind === 'answer'
-      ? { status: health.status }
-      : { problem: health.fault === 'aborted' ? 'no answer in time' : health.detail };
+  const found = health.kind === 'answer' ? { status: health.status } : { problem: health.detail };
   const fields = { address: 'agentEndpoint', headers: 'config.abi.headers' };
-  return reachFinding(`ABI agent at ${new URL(agentEndpoint).origin}`, found, fields);
+  return reachFinding({ kind: 'abi', address: new URL(agentEndpoint).origin }, found, fields);
 }
 
 async function manifestFinding(
@@ -570,10 +568,10 @@ async function manifestFinding(
     if (result.ok) return undefined;
     const [problem] = result.problems;
     const field = `config.abi.${problem?.field}`;
-    return { code, field, message: `The settings do not fit the manifest: ${problem?.message}.` };
+    return findingOf(code, field, say('probe.not-fitting', { why: problem?.message ?? '' }));
   } catch (error) {
     if (!(error instanceof Wa2aiError)) throw error;
-    return { code, field: 'config.abi.functions', message: error.message };
+    return findingOf(code, 'config.abi.functions', error.said);
   }
 }
 

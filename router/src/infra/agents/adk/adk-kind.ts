@@ -1,7 +1,15 @@
 import { z } from 'zod';
 import { AgentUncertainError } from '../../../core/errors.ts';
+import { type Said, say } from '../../../core/phrases.ts';
 import { HttpAgentClient } from '../../http-agent-client.ts';
-import { type AgentAbout, agentKind, type ProbeFinding, reachFinding } from '../agent-kind.ts';
+import {
+  type AgentAbout,
+  agentKind,
+  findingOf,
+  type ProbeFinding,
+  reachFinding,
+  withoutSecrets,
+} from '../agent-kind.ts';
 import {
   type AgentTools,
   agentTools,
@@ -31,14 +39,14 @@ const adkTools: AgentTools = agentTools<AdkProbe>({
   inspect: {
     summary: 'shows whether the server answers and which agents it has',
     options: [],
-    async of({ status, apps, problem = 'no answer' }, { url, transport, timeoutMs }) {
+    async of({ status, apps, problem }, { url, transport, timeoutMs }) {
       const isReachable = status !== undefined;
       const deps = { transport, signal: AbortSignal.timeout(timeoutMs) };
       const version = isReachable ? await adkVersion(url, {}, deps) : undefined;
       const [appName] = apps;
       return {
         isReachable,
-        answer: isReachable ? `status ${status}` : problem,
+        answer: isReachable ? `status ${status}` : (problem?.sentence ?? 'no answer'),
         ...(version !== undefined && { version }),
         capabilities: apps.map((name) => `agent ${name}`),
         apps,
@@ -55,7 +63,7 @@ const adkTools: AgentTools = agentTools<AdkProbe>({
     options: [app],
     async run(checks, found, input) {
       await checks.run('GET /list-apps names the agents', async () => {
-        if (found.status === undefined) return ['fail', `${found.problem} (no other check ran)`];
+        if (found.status === undefined) return ['fail', `${found.problem?.sentence} (no other check ran)`];
         if (found.apps.length === 0) return ['warn', `status ${found.status}, no names`];
         return ['pass', found.apps.join(', ')];
       });
@@ -102,7 +110,7 @@ const adkTools: AgentTools = agentTools<AdkProbe>({
 async function appOf(input: ToolInput, known?: AdkProbe): Promise<string> {
   if (input.options.app !== undefined) return input.options.app;
   const { apps, problem } = known ?? (await probe(input));
-  return onlyName(apps, problem, '--app is missing: the name of the agent');
+  return onlyName(apps, problem?.sentence, '--app is missing: the name of the agent');
 }
 
 function probe({ url, transport, timeoutMs }: ToolInput): Promise<AdkProbe> {
@@ -123,7 +131,7 @@ interface AdkProbe {
   status?: number;
   apps: string[];
   /** Why there was no answer. */
-  problem?: string;
+  problem?: Said;
 }
 
 /**
@@ -138,9 +146,7 @@ async function probeAdkServer(
   const server = adkServer(baseUrl, headers, transport);
   const { listed, apps } = await listApps(server, signal);
   if (listed.kind === 'answer') return { server: server.name, status: listed.status, apps };
-  const detail = listed.fault === 'aborted' ? 'no answer in time' : listed.detail;
-  const problem = server.secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), detail);
-  return { server: server.name, apps: [], problem };
+  return { server: server.name, apps: [], problem: withoutSecrets(listed.detail, server.secrets) };
 }
 
 /** What the server says at `GET /version`; undefined when it says nothing. */
@@ -173,12 +179,12 @@ async function adkFindings(
   const probe = await probeAdkServer(baseUrl ?? agentEndpoint, settings, deps);
   const address = baseUrl === undefined ? 'agentEndpoint' : 'config.adk.baseUrl';
   const fields = { address, headers: 'config.adk.headers' };
-  const unreached = reachFinding(`ADK server at ${probe.server}`, probe, fields);
+  const unreached = reachFinding({ kind: 'adk', address: probe.server }, probe, fields);
   if (unreached) return [unreached];
   if (probe.apps.length === 0 || probe.apps.includes(appName)) return [];
   const names = probe.apps.join(', ').slice(0, MAX_NAMES_CHARS);
-  const message = `The ADK server at ${probe.server} has no agent "${appName}". Its agents: ${names}.`;
-  return [{ code: 'AGENT_APP_UNKNOWN', field: 'config.adk.appName', message }];
+  const said = say('probe.no-agent', { server: probe.server, name: appName, names });
+  return [findingOf('AGENT_APP_UNKNOWN', 'config.adk.appName', said)];
 }
 
 /** The agents of the server and its version; undefined when it does not answer. */

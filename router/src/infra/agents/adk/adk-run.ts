@@ -10,7 +10,7 @@ import {
 } from '../../../core/errors.ts';
 import { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { PHRASES } from '../../../core/phrases.ts';
+import { changed, PHRASES, type Said, say } from '../../../core/phrases.ts';
 import { withoutTrailing } from '../../../core/text.ts';
 import { headersField, httpUrlField, notBlank, timeoutField } from '../setting-fields.ts';
 import { type AgentTransport, type Redact, rejectedError } from '../transport/agent-transport.ts';
@@ -190,16 +190,16 @@ export class AdkRuns {
     );
     this.#throwIfEnded(attempt);
     if (result.kind === 'fault') {
-      throw faultError(result.fault, attempt.redact(result.detail), result.cause);
+      throw faultError(result.fault, changed(result.detail, attempt.redact), result.cause);
     }
     const { status, headers, body } = result;
     if (status !== 504) attempt.inFlight = undefined;
     if (status !== 200) return { ok: false, refusal: { status, headers, body } };
     // `/run` reports such a failure as this status.
     if (stream?.failure) return { ok: false, refusal: { status: 500, headers, body: stream.failure } };
-    if (stream?.isCut) throw faultError('broken', 'the stream ended before its last event', undefined);
+    if (stream?.isCut) throw faultError('broken', say('fetch.stream-without-end'), undefined);
     const events = stream && body === '' ? eventsOf(stream) : parseEvents(body);
-    if (!events.ok) throw new AgentProtocolError(failedSentence(events.problem));
+    if (!events.ok) throw new AgentProtocolError(failed(events.problem));
     // A Python server reads both spellings; only camelCase carries `stateDelta`.
     this.#options.state.learnDialect(server.name, areOfAdkServer(events.value) ? 'camel' : dialect);
     return { ok: true, events: events.value };
@@ -209,9 +209,9 @@ export class AdkRuns {
   #throwIfEnded(attempt: AdkAttempt): void {
     attempt.outer?.throwIfAborted();
     if (!attempt.limited.aborted) return;
-    const sentence = timeoutSentence(this.#options.timeoutMs);
+    const said = timedOut(this.#options.timeoutMs);
     // A time-out between two runs, while the session was being created: nothing was run.
-    throw attempt.inFlight ? new AgentTimeoutError(sentence) : new AgentUnavailableError(sentence);
+    throw attempt.inFlight ? new AgentTimeoutError(said) : new AgentUnavailableError(said);
   }
 
   async #refused(attempt: AdkAttempt, refusal: Refusal): Promise<Wa2aiError> {
@@ -230,7 +230,7 @@ export class AdkStream {
   /** What the server sent instead of an event when the run failed. */
   failure: string | undefined;
   /** What is wrong with an event; see `parseEvents`. */
-  problem: string | undefined;
+  problem: Said | undefined;
   readonly #onText: (textSoFar: () => string) => void;
   /** The partial events since the last complete one. */
   #written = '';
@@ -404,18 +404,14 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new AgentProtocolError(
-      "Failed to send message to ADK agent: the user name or password in the agent's base URL is not percent-encoded correctly",
-    );
+    throw new AgentProtocolError(failed(say('adk.login-not-encoded')));
   }
 }
 
 function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
-  throw new AgentProtocolError(
-    "Failed to send message to ADK agent: the agent's base URL is not an http:// or https:// address",
-  );
+  throw new AgentProtocolError(failed(say('adk.not-url')));
 }
 
 function setHeader(headers: Headers, name: string, value: string): void {
@@ -423,9 +419,8 @@ function setHeader(headers: Headers, name: string, value: string): void {
     headers.set(name, value);
   } catch {
     // The platform's own error quotes the value.
-    throw new AgentProtocolError(
-      `Failed to send message to ADK agent: the route's header "${name.replace(/[^\w-]/g, '?')}" is not a valid HTTP header`,
-    );
+    const why = say('adk.header-not-valid', { name: name.replace(/[^\w-]/g, '?') });
+    throw new AgentProtocolError(failed(why));
   }
 }
 
@@ -453,27 +448,27 @@ export async function exchange(
 const MAX_APPS_CHARS = 300;
 
 /** The agent contract's sentence for a failure that is no status and no time-out. */
-export function failedSentence(detail: string): string {
-  return `Failed to send message to ADK agent: ${detail}`;
+export function failed(why: Said): Said {
+  return say('adk.failed', { why });
 }
 
 /** The agent contract's sentence for a time-out. */
-export function timeoutSentence(timeoutMs: number): string {
-  return `Request to agent timed out after ${timeoutMs}ms`;
+export function timedOut(timeoutMs: number): Said {
+  return say('adk.timeout', { ms: timeoutMs });
 }
 
 /** The error for an exchange without a complete answer, unless a time limit ended it. */
-export function faultError(fault: FaultKind, detail: string, cause: unknown): Wa2aiError {
-  const sentence = failedSentence(detail);
-  if (fault === 'refused') return new AgentProtocolError(sentence, { code: 'AGENT_ADDRESS_REFUSED' });
+export function faultError(fault: FaultKind, why: Said, cause: unknown): Wa2aiError {
+  const said = failed(why);
+  if (fault === 'refused') return new AgentProtocolError(said, { code: 'AGENT_ADDRESS_REFUSED' });
   if (fault === 'not-connected' || fault === 'no-answer')
-    return new AgentUnavailableError(sentence, {
+    return new AgentUnavailableError(said, {
       cause,
       isAway: fault === 'not-connected',
       mayHaveRun: fault === 'no-answer',
     });
-  if (fault === 'too-large') return new AgentProtocolError(sentence);
-  return new AgentTimeoutError(sentence, { cause });
+  if (fault === 'too-large') return new AgentProtocolError(said);
+  return new AgentTimeoutError(said, { cause });
 }
 
 /** A status other than 200, as the server sent it. */
@@ -492,24 +487,30 @@ export function refusalError(
   { status, headers, body }: Refusal,
   options: { apps: string[]; nowMs: number; redact: Redact },
 ): Wa2aiError {
-  const hints = [
-    options.apps.length > 0 && ` (apps of this server: ${options.apps.join(', ').slice(0, MAX_APPS_CHARS)})`,
-    redirectHint({ status, headers }),
-  ];
-  const text = options.redact(`${errorText(body)}${hints.filter(Boolean).join('')}`);
-  const sentence = `ADK agent endpoint returned ${status}: ${text}`;
-  const rejected = rejectedError({ status, headers }, sentence, options.nowMs);
+  const apps =
+    options.apps.length > 0
+      ? say('adk.apps', { apps: options.apps.join(', ').slice(0, MAX_APPS_CHARS) })
+      : undefined;
+  const redirect = redirectHint({ status, headers });
+  const hints = apps && redirect ? say('fetch.details', { text: apps, hint: redirect }) : (apps ?? redirect);
+  const text = errorText(body);
+  const details = changed(
+    hints ? say('fetch.details', { text, hint: hints }) : { sentence: text },
+    options.redact,
+  );
+  const said = say('adk.status', { status, details });
+  const rejected = rejectedError({ status, headers }, said, options.nowMs);
   if (rejected) return rejected;
-  return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
+  return status === 504 ? new AgentTimeoutError(said) : new AgentProtocolError(said);
 }
 
 /** The error for a run that reported one instead of answering. */
 export function reportedError(answer: Extract<RunAnswer, { kind: 'failed' }>, redact: Redact): Wa2aiError {
   const reason = redact(errorText(answer.reason));
-  const sentence = failedSentence(`the agent reported ${answer.code}${reason && `: ${reason}`}`);
+  const said = failed(say('adk.reported', { code: answer.code, details: reason && `: ${reason}` }));
   return answer.isRepeatable
-    ? new AgentUnavailableError(sentence)
-    : new AgentProtocolError(sentence, { code: 'AGENT_REPORTED_ERROR' });
+    ? new AgentUnavailableError(said)
+    : new AgentProtocolError(said, { code: 'AGENT_REPORTED_ERROR' });
 }
 
 /** Servers return only whole sessions. A longer one than this is not searched. */

@@ -8,6 +8,7 @@ import {
   type MediaInfo,
   type ReplyFile,
 } from '../../../core/models.ts';
+import { type Said, say } from '../../../core/phrases.ts';
 
 /** How a server spells the body of `/run`: as the agent contract writes it, or as every real ADK server accepts it. */
 export type AdkDialect = 'snake' | 'camel';
@@ -113,7 +114,7 @@ const eventSchema = z.preprocess(camelFields, eventFields);
 /** One event of a run, as far as wa2ai reads it; unknown fields pass. */
 export type AdkEvent = z.infer<typeof eventSchema>;
 
-export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: string };
+export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: Said };
 
 /**
  * The events in the body of an answer to `/run`. JSON `null` counts as none: a Go server writes an empty list so.
@@ -124,7 +125,7 @@ export function parseEvents(body: string): Parsed<AdkEvent[]> {
   if (!json.ok) return json;
   if (json.value === null) return { ok: true, value: [] };
   if (!Array.isArray(json.value)) {
-    return { ok: false, problem: `the answer is not an array of events but ${kindOf(json.value)}` };
+    return { ok: false, problem: say('adk.not-array', { kind: kindOf(json.value) }) };
   }
   return check(z.array(eventSchema), json.value, 'events');
 }
@@ -160,7 +161,7 @@ function parseJson(text: string): Parsed<unknown> {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch {
-    return { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' };
+    return { ok: false, problem: say(text.trim() === '' ? 'adk.empty' : 'adk.not-json') };
   }
 }
 
@@ -171,7 +172,7 @@ function check<T>(schema: z.ZodType<T>, value: unknown, name: string): Parsed<T>
   const path = (issue?.path ?? []).map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`));
   return {
     ok: false,
-    problem: `${name}${path.join('')} is not what ADK sends: ${issue?.message ?? 'unknown'}`,
+    problem: say('adk.not-adk', { place: `${name}${path.join('')}`, why: issue?.message ?? 'unknown' }),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   PROFILE_PORTS,
 } from '../../../core/hosting/agent-life.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../../core/models.ts';
-import { PHRASES } from '../../../core/phrases.ts';
+import { PHRASES, say } from '../../../core/phrases.ts';
 import { type AgentDeps, agentKind } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { notBlank, secretField, timeoutField } from '../setting-fields.ts';
@@ -255,7 +255,7 @@ class HostedAgentClient implements AgentClient {
       agent,
       async (running) => {
         const inner = await this.#talk.clientFor(agent, running, options.signal);
-        if (!inner.followTask) throw new AgentProtocolError('Tasks of this hosted agent cannot be followed.');
+        if (!inner.followTask) throw new AgentProtocolError(say('hosted.tasks-not-followed'));
         return await inner.followTask(running.url, task, options);
       },
       { signal: options.signal },
@@ -286,7 +286,7 @@ class HostedAgentClient implements AgentClient {
 
   #hosting(): NonNullable<AgentDeps['hosting']> {
     const { hosting } = this.#config;
-    if (!hosting) throw new AgentProtocolError('This program does not run hosted agents; the service does.');
+    if (!hosting) throw new AgentProtocolError(say('hosted.not-in-program'));
     return hosting;
   }
 }

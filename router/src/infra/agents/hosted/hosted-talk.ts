@@ -6,6 +6,7 @@ import { type HostedAgent, tokenHeaders } from '../../../core/hosting/agent-life
 import { AgentUnusableError } from '../../../core/hosting/hosting-errors.ts';
 import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
+import { say } from '../../../core/phrases.ts';
 import type {
   AgentMessage,
   AgentTalk,
@@ -58,8 +59,7 @@ export class HostedTalk implements AgentTalk {
       const app = agent.options?.appName ?? (await this.#onlyApp(running, signal));
       path = `/apps/${encodeURIComponent(String(app))}/users/${contractUser(from)}/sessions/${sessionId}`;
     } else if (profile !== 'chat') {
-      const sentence = `Agents of the profile "${profile}" have no history that wa2ai can read.`;
-      throw new AgentUnusableError('AGENT_NO_HISTORY', sentence);
+      throw new AgentUnusableError('AGENT_NO_HISTORY', say('hosted.profile-without-history', { profile }));
     }
     return await withLimit(this.#deps.clock, this.#timeoutOf(agent), signal, async (limited) => {
       const fetched = await this.#get(running, path, limited);
@@ -93,7 +93,7 @@ export class HostedTalk implements AgentTalk {
     if (profile === 'abi' && settings.functions === undefined)
       settings.functions = `${running.url}/agent.json#${agentId}`;
     const make = this.#deps.clientOf?.(profile);
-    if (!make) throw new AgentProtocolError(`There is no agent kind for the profile "${profile}".`);
+    if (!make) throw new AgentProtocolError(say('hosted.no-profile', { profile }));
     return make(settings, { id: routeId ?? agentId, accountId }, this.#deps.transport.alsoTo(running.url));
   }
 
@@ -135,9 +135,10 @@ export class HostedTalk implements AgentTalk {
     { token }: RunningAgent,
     { from, channelId, text }: Conversation & Pick<IncomingMessage, 'text'>,
   ): Error {
+    const named = say('agent-name.hosted');
     return exchangeError(fetched, {
-      agent: 'hosted agent',
-      aborted: `The hosted agent did not answer within ${this.#timeoutOf(agent)} ms.`,
+      agent: named,
+      aborted: say('agent.silent', { agent: named, ms: this.#timeoutOf(agent) }),
       nowMs: this.#deps.clock.now(),
       redact: redactor({
         text,
@@ -154,7 +155,7 @@ export class HostedTalk implements AgentTalk {
     const apps = fetched.kind === 'answer' ? bodyJson(fetched) : [];
     const [first, ...others] = Array.isArray(apps) ? apps : [];
     if (typeof first === 'string' && others.length === 0) return first;
-    throw new AgentProtocolError('Set hosted.options.appName: the ADK server has not exactly one app.');
+    throw new AgentProtocolError(say('hosted.several-apps'));
   }
 
   #get({ url, token }: RunningAgent, path: string, signal: AbortSignal): Promise<Fetched> {
@@ -207,7 +208,7 @@ export function chatRequest(profile: 'chat' | 'agentcore', message: IncomingMess
  * @throws {AgentProtocolError} it has none of these forms
  */
 export function chatAnswer(answer: { headers: Headers; body: Uint8Array }): string | undefined {
-  return readAnswerText(answer, { agent: 'hosted agent', fields: FIELDS }).text;
+  return readAnswerText(answer, { agent: say('agent-name.hosted'), fields: FIELDS }).text;
 }
 
 /** How agents name themselves in a history. */
@@ -222,8 +223,7 @@ export function historyOf(body: string, count: number): AgentMessage[] {
   const value = parsedJson(body);
   const { messages, history, events } = (value ?? {}) as Record<string, unknown>;
   const entries = Array.isArray(value) ? value : (messages ?? history ?? events);
-  if (!Array.isArray(entries))
-    throw new AgentProtocolError('The hosted agent answered without a list of its messages.');
+  if (!Array.isArray(entries)) throw new AgentProtocolError(say('hosted.no-history'));
   return entries.flatMap((entry) => messageIn(entry)).slice(-count);
 }
 

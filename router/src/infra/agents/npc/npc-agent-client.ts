@@ -21,6 +21,7 @@ import {
 } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
+import { say } from '../../../core/phrases.ts';
 import { shortTaskId, startedText, taskNamed } from '../../../core/tasks.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
@@ -165,7 +166,7 @@ export class NpcAgentClient implements AgentClient {
         return { kind: 'progress', text, position: String(quarter) };
       }
     }
-    throw new AgentUnavailableError(`The NPC agent does not show the end of task ${shortTaskId(remoteId)}.`);
+    throw new AgentUnavailableError(say('npc.no-end', { task: shortTaskId(remoteId) }));
   }
 
   async taskNow(
@@ -258,7 +259,7 @@ export class NpcAgentClient implements AgentClient {
       return answered(sentence, { type: call.type, code: answer.error.code });
     }
     const task = npcTaskOf(answer.result);
-    if (!task) throw new AgentProtocolError('The NPC agent opened a task without an id.');
+    if (!task) throw new AgentProtocolError(say('npc.no-task-id'));
     await options.store?.addTask(task.taskId);
     return await this.#waitForEnd(exchange, { ...task, type: call.type });
   }
@@ -291,9 +292,7 @@ export class NpcAgentClient implements AgentClient {
       isExplicit ||
       (options.uncertain !== 'dead-letter' && HARMLESS.has(call.type));
     if (mayOpen) return undefined;
-    throw new AgentUncertainError(
-      `An earlier attempt may have opened a task of type ${call.type}, and task.list of the agent does not show which one it is. No task was opened. Check the agent, then replay the message.`,
-    );
+    throw new AgentUncertainError(say('npc.uncertain', { type: call.type }));
   }
 
   /** Looks in `task.list`: a task counts as ours by the key or by its parameters, never by its time alone. */
@@ -343,7 +342,7 @@ export class NpcAgentClient implements AgentClient {
       return undefined;
     });
     if (end) return this.#endOf(exchange, { ...end, type });
-    if (!options.store) throw new AgentTimeoutError(`Task ${taskId} did not end within ${waitMs} ms.`);
+    if (!options.store) throw new AgentTimeoutError(say('a2a.task-not-ended', { task: taskId, ms: waitMs }));
     const npc = { type, taskId, status: 'running' };
     return { ...answered(startedText(taskId), npc), task: { remoteId: taskId } };
   }
@@ -359,15 +358,15 @@ export class NpcAgentClient implements AgentClient {
     const sentence = sentenceForPerson({ data: undefined, ...details }, forPerson);
     if (sentence !== undefined) return answered(sentence, npc);
     const why = peer.redact(errorText(details.message ?? ''));
-    const sentenceOfFailure = `Task ${taskId} of the NPC agent failed${why && `: ${why}`}.`;
-    throw new AgentTaskError('AGENT_TASK_FAILED', sentenceOfFailure).withDetail({ npc });
+    const said = say('npc.task-failed', { task: taskId, details: why && `: ${why}` });
+    throw new AgentTaskError('AGENT_TASK_FAILED', said).withDetail({ npc });
   }
 
   async #listTasks({ peer, options }: Exchange): Promise<AgentResponse> {
     const answer = await callRpc(peer, 'task.list', {}, { signal: options.signal });
     if ('error' in answer) throw answer.asError();
     const tasks = npcTasksOf(answer.result);
-    if (!tasks) throw new AgentProtocolError('The NPC agent answered task.list without tasks.');
+    if (!tasks) throw new AgentProtocolError(say('npc.no-tasks'));
     const stored = await options.store?.chatTasks();
     const byId = new Map(tasks.map((task) => [task.taskId, task]));
     const shown = stored ? stored.flatMap(({ remoteId }) => byId.get(remoteId) ?? []) : tasks;
@@ -421,7 +420,7 @@ async function taskStatus(peer: RpcPeer, taskId: string, signal: AbortSignal | u
   if ('error' in answer) throw answer.asError();
   const task = npcTaskOf(withId(answer.result, taskId));
   if (task) return task;
-  throw new Wa2aiError('AGENT_PROTOCOL', 'dead', 'The NPC agent answered task.status without a task.');
+  throw new Wa2aiError('AGENT_PROTOCOL', 'dead', say('npc.no-task'));
 }
 
 /**
@@ -485,8 +484,8 @@ async function* streamed(
     const opened = await transport.open(url, { method: 'GET', headers, signal: idle.signal });
     if (opened.kind === 'fault') {
       const context = {
-        agent: 'NPC agent',
-        aborted: 'The NPC agent sent no events.',
+        agent: say('agent-name.npc'),
+        aborted: say('npc.no-events'),
         nowMs: clock.now(),
         redact: peer.redact,
       };

@@ -1,10 +1,13 @@
 import { AgentProtocolError, AgentUnavailableError } from '../../../core/errors.ts';
+import { changed, say } from '../../../core/phrases.ts';
 import {
   type AgentCardFacts,
   type AgentDeps,
   agentKind,
+  findingOf,
   type ProbeFinding,
   reachFinding,
+  withoutSecrets,
 } from '../agent-kind.ts';
 import {
   type AgentTools,
@@ -36,7 +39,7 @@ const npcTools: AgentTools = agentTools<CardAnswer>({
         isReachable: card !== undefined,
         answer: card
           ? `card of ${card.name ?? 'an agent without a name'}`
-          : (problem ?? `status ${status}, no card`),
+          : (problem?.sentence ?? `status ${status}, no card`),
         ...(card?.version !== undefined && { version: card.version }),
         capabilities: card?.capabilities ?? [],
         ...(card && { config: { npc } }),
@@ -51,7 +54,7 @@ const npcTools: AgentTools = agentTools<CardAnswer>({
     async run(checks, found, input) {
       await checks.run('GET /.well-known/agent-card is a card', async () => {
         if (found.card) return ['pass', found.card.capabilities.join(', ') || 'no capabilities'];
-        return ['fail', found.problem ?? `status ${found.status}, no card of the NPC Engine`];
+        return ['fail', found.problem?.sentence ?? `status ${found.status}, no card of the NPC Engine`];
       });
       const peer = peerOf(input, found);
       await checks.run('task.list lists tasks', async () => {
@@ -86,7 +89,7 @@ const npcTools: AgentTools = agentTools<CardAnswer>({
       if (found.card?.capabilities.includes('social')) {
         await checks.run('a social task ends with a text', async () => {
           const { response } = await clientOf(input).sendMessage(input.url, newTestPerson().says('hello'));
-          if (response === undefined) throw new AgentProtocolError('The agent says nothing.');
+          if (response === undefined) throw new AgentProtocolError(say('npc.says-nothing'));
           return ['pass', `${response.length} characters`];
         });
       }
@@ -132,21 +135,20 @@ async function npcFindings(
   const cardUrl = cardUrlOf(agentEndpoint, settings);
   const { secrets, headersFor } = npcServer(agentEndpoint, settings, undefined);
   const answer = await fetchCard(cardUrl, headersFor(cardUrl), deps);
-  const problem =
-    answer.problem && secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), answer.problem);
+  const problem = answer.problem && withoutSecrets(answer.problem, secrets);
   const address = settings.cardUrl === undefined ? 'agentEndpoint' : 'config.npc.cardUrl';
   const fields = { address, headers: 'config.npc.headers' };
   const found = {
     ...(answer.status !== undefined && { status: answer.status }),
     ...(problem && { problem }),
   };
-  const unreached = reachFinding(`NPC agent at ${new URL(cardUrl).origin}`, found, fields);
+  const unreached = reachFinding({ kind: 'npc', address: new URL(cardUrl).origin }, found, fields);
   if (unreached) return [unreached];
   const { capability } = settings;
   if (!answer.card || capability === undefined || answer.card.capabilities.includes(capability)) return [];
   const names = answer.card.capabilities.join(', ').slice(0, 300);
-  const message = `The card of the NPC agent has no capability "${capability}". It has: ${names}.`;
-  return [{ code: 'AGENT_APP_UNKNOWN', field: 'config.npc.capability', message }];
+  const said = say('probe.no-capability', { name: capability, names });
+  return [findingOf('AGENT_APP_UNKNOWN', 'config.npc.capability', said)];
 }
 
 /** The card of an agent of the NPC Engine, for operators. @throws {AgentUnavailableError} it does not answer */
@@ -159,8 +161,10 @@ async function npcCardFacts(
   const { secrets, headersFor } = npcServer(agentEndpoint, settings, undefined);
   const { card, problem } = await fetchCard(url, headersFor(url), deps);
   if (problem !== undefined) {
-    const why = secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), problem);
-    throw new AgentUnavailableError(`The NPC agent does not send its card: ${why}.`);
+    const why = changed(problem, (text) =>
+      secrets.reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text),
+    );
+    throw new AgentUnavailableError(say('npc.no-card', { why }));
   }
   if (!card) return undefined;
   const { name, version, description, capabilities, streamUrl, authType, keyHeader } = card;

@@ -6,6 +6,7 @@ import { AgentProtocolError, AgentUncertainError, MediaError, Wa2aiError } from 
 import type { Logger } from '../../../core/logger.ts';
 import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { AgentResponse, IncomingMessage, MediaInfo } from '../../../core/models.ts';
+import { type Said, say } from '../../../core/phrases.ts';
 import { withoutReasoning } from '../../../core/policies/reasoning.ts';
 import type { PastTurn } from '../../../core/ports/message-log.ts';
 import { lineOfPerson, nameOfPerson } from '../../../core/text.ts';
@@ -155,7 +156,7 @@ export class OpenAiAgentClient implements AgentClient {
     { loadMedia }: AttemptOptions,
   ): Promise<string | undefined> {
     if (!media || !this.#sees(media)) return undefined;
-    if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
+    if (!loadMedia) throw new MediaError('MEDIA_GONE', say('media.no-file'));
     let bytes: Uint8Array;
     try {
       bytes = await loadMedia();
@@ -244,8 +245,7 @@ async function streamed(
   const fetched = await transport.fetchEvents(server.url, request, (data) => stream.add(data));
   if (fetched.kind === 'fault' || stream.isEmpty) return fetched;
   const { body } = stream;
-  if (body === undefined)
-    return { kind: 'fault', fault: 'broken', detail: 'the stream ended before the answer' };
+  if (body === undefined) return { kind: 'fault', fault: 'broken', detail: say('fetch.stream-cut') };
   return { ...fetched, body: Buffer.from(body) };
 }
 
@@ -262,7 +262,7 @@ function readAnswer(server: OpenAiServer, fetched: Fetched, context: ErrorContex
   const read = readModelAnswer(server.api, bodyText(fetched));
   if (read.kind === 'error') throw reportedError(read.error, context);
   if (read.kind === 'unreadable') {
-    throw new AgentProtocolError(`The answer of the model server at ${server.name} ${read.problem}.`);
+    throw new AgentProtocolError(say('openai.bad-answer', { server: server.name, problem: read.problem }));
   }
   return read.answer;
 }
@@ -287,18 +287,18 @@ function responseOf(answer: ModelAnswer, configured: string): AgentResponse {
 
 /** The protocol demands an answer to each request. */
 function refuseSilence({ finishReason, tools, text, hasReasoning }: ModelAnswer): never {
-  const problem = () => {
+  const problem = (): Said => {
     if (tools.length > 0) {
-      return `The model wants to use a tool (${tools.join(', ').slice(0, 200)}) and wrote no text. wa2ai offers no tools: use an endpoint that runs them itself.`;
+      return say('openai.wants-tool', { tools: tools.join(', ').slice(0, 200) });
     }
     if (finishReason === 'length') {
-      return 'The model used all its tokens before it wrote an answer. Raise config.openai.maxTokens, or let it reason less.';
+      return say('openai.out-of-tokens');
     }
-    if (finishReason === 'content_filter') return "The server's content filter removed the model's answer.";
+    if (finishReason === 'content_filter') return say('openai.content-filter');
     if (hasReasoning || text.trim() !== '') {
-      return 'The model wrote only reasoning and no answer. Let it reason less, or use a server that separates reasoning from the answer.';
+      return say('openai.only-reasoning');
     }
-    return 'The model wrote nothing: no text, no tool call and no refusal. Look at the log of the model server, and at the instructions of the route.';
+    return say('openai.nothing');
   };
   throw new AgentProtocolError(problem(), { code: 'AGENT_NO_TEXT' });
 }
@@ -315,7 +315,7 @@ interface Prompt {
   image?: string;
 }
 
-interface Said {
+interface PastMessage {
   role: 'user' | 'assistant';
   text: string;
   image?: string;
@@ -331,7 +331,7 @@ export function requestBody(
 ): Record<string, unknown> {
   const { model, maxTokens, temperature } = settings;
   const system = systemText(settings, prompt.message);
-  const said = chatSettingsOf(prompt);
+  const said = conversationOf(prompt);
   const randomness = temperature === undefined ? {} : { temperature };
   if (api === 'responses') {
     return {
@@ -380,9 +380,9 @@ function systemText({ system, facts = true }: OpenAiSettings, message: IncomingM
   return system === undefined ? known : `${system}\n\n${known}`;
 }
 
-function chatSettingsOf({ message, history, image }: Prompt): Said[] {
+function conversationOf({ message, history, image }: Prompt): PastMessage[] {
   const { isGroup = false, text } = message;
-  const past = history.flatMap((turn): Said[] => {
+  const past = history.flatMap((turn): PastMessage[] => {
     const asked = turn.text || `[${turn.kind}]`;
     const replies = turn.replies.map(({ text, media }) => text || `[${media ?? 'empty'}]`);
     return [

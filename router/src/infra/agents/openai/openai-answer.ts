@@ -5,8 +5,9 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../core/errors.ts';
+import { changed, type Said, say } from '../../../core/phrases.ts';
 import { withoutTrailing } from '../../../core/text.ts';
-import { type Redact, rejectedError } from '../transport/agent-transport.ts';
+import { detailsOf, type Redact, rejectedError } from '../transport/agent-transport.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { bodyText, errorText, parsedJson } from '../transport/error-text.ts';
 import type { OpenAiApi } from './openai-settings.ts';
@@ -39,7 +40,7 @@ type ReadAnswer =
   | { kind: 'answer'; answer: ModelAnswer }
   | { kind: 'error'; error: ReportedError }
   /** `problem` follows "The server's answer". */
-  | { kind: 'unreadable'; problem: string };
+  | { kind: 'unreadable'; problem: Said };
 
 const errorSchema = z.union([
   z.string().transform((message): ReportedError => ({ message })),
@@ -188,17 +189,17 @@ function answerOf(
   return { kind: 'answer', answer };
 }
 
-function problemOf(error: z.ZodError | undefined): string {
+function problemOf(error: z.ZodError | undefined): Said {
   const path = error?.issues[0]?.path.map(String).join('.');
-  return path ? `has no usable "${path}"` : 'is not the JSON object of this API';
+  return path ? say('openai.unusable-field', { path }) : say('openai.not-object');
 }
 
-function notJson(body: string): string {
+function notJson(body: string): Said {
   const start = body.trimStart();
-  if (start === '') return 'is empty';
-  if (start.startsWith('<')) return 'is a web page; check the address of the server';
-  if (start.startsWith('data:')) return 'is a stream, though none was asked for';
-  return 'is not JSON';
+  if (start === '') return say('openai.empty');
+  if (start.startsWith('<')) return say('openai.web-page');
+  if (start.startsWith('data:')) return say('openai.stream');
+  return say('openai.not-json');
 }
 
 /** What errors need to know about the request. */
@@ -222,22 +223,27 @@ export function faultError(
   { fault, detail, cause }: Fetched & { kind: 'fault' },
   { server, timeoutMs, redact }: ErrorContext,
 ): Wa2aiError {
-  const said = redact(detail);
-  const name = `The model server at ${server}`;
+  const why = changed(detail, redact);
+  const agent = say('agent-name.model-server', { server });
   switch (fault) {
     case 'refused':
-      return new AgentProtocolError(`${name} was not called: ${said}.`, { code: 'AGENT_ADDRESS_REFUSED' });
+      return new AgentProtocolError(say('agent.not-called', { agent, why }), {
+        code: 'AGENT_ADDRESS_REFUSED',
+      });
     case 'not-connected':
-      return new AgentUnavailableError(`${name} cannot be reached: ${said}.`, { cause, isAway: true });
+      return new AgentUnavailableError(say('agent.cannot-be-reached', { agent, why }), {
+        cause,
+        isAway: true,
+      });
     case 'too-large':
-      return new AgentProtocolError(`${name} answered too much: ${said}.`);
+      return new AgentProtocolError(say('agent.answered-too-much', { agent, why }));
     case 'aborted':
       return new AgentTimeoutError(
-        `${name} did not answer within ${timeoutMs} ms. Raise config.openai.timeoutMs for a slow model.`,
+        say('openai.silent', { error: say('agent.silent', { agent, ms: timeoutMs }) }),
         { cause },
       );
     default:
-      return new AgentUnavailableError(`${name} ended the connection before its answer: ${said}.`, {
+      return new AgentUnavailableError(say('agent.connection-ended', { agent, why }), {
         cause,
         mayHaveRun: true,
       });
@@ -284,28 +290,27 @@ function sentenceOf(
   status: number,
   reported: ReportedError,
   { server, model, redact }: ErrorContext,
-  redirect = '',
-): string {
-  const said = redact(errorText(reported.message)).replace(/\b(sk|pk|key)-[\w*.-]{6,}/g, '[secret]');
+  redirect?: Said,
+): Said {
+  const hidden = (text: string) => redact(text).replace(/\b(sk|pk|key)-[\w*.-]{6,}/g, '[secret]');
   const words = `${wordsOf(reported)} ${reported.message}`;
-  const reason = withoutTrailing(`${said && `: ${said}`}${redact(redirect)}`, '. \n');
-  const start = `The model server at ${server}`;
-  const answered = `${start} answered ${status === 200 ? 'with an error' : `status ${status}`}${reason}.`;
-  if (status === 401) return `${start} refused the API key (401)${reason}. Set config.openai.apiKey.`;
-  if (status === 403) {
-    return `${start} denied access (403)${reason}. Check config.openai.apiKey and what it may use.`;
-  }
+  const details = detailsOf(withoutTrailing(errorText(reported.message), '. \n'), redirect, hidden);
+  const at = { server, details };
+  const answered =
+    status === 200 ? say('openai.answered-error', at) : say('openai.answered-status', { ...at, status });
+  if (status === 401) return say('openai.key-refused', at);
+  if (status === 403) return say('openai.access-denied', at);
   if (status === 402 || isWithoutCredit(reported)) {
-    return `${answered} The account of config.openai.apiKey has no credit left.`;
+    return say('openai.no-credit', { error: answered });
   }
   if (isUnknownModel(words)) {
-    return `${start} does not have the model "${model}" (${status})${reason}. Correct config.openai.model.`;
+    return say('openai.no-model', { ...at, model, status });
   }
   if (status === 404 || status === 405) {
-    return `${answered} Check the address of the route: it must be the base URL of an OpenAI-compatible API.`;
+    return say('openai.check-address', { error: answered });
   }
   if (/context_length|context length|maximum context|too many tokens/i.test(words)) {
-    return `${answered} Lower config.openai.historyTurns, or use a model with a longer context.`;
+    return say('openai.long-context', { error: answered });
   }
   return answered;
 }

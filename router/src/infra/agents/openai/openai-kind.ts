@@ -1,6 +1,14 @@
 import { z } from 'zod';
+import { type Said, say } from '../../../core/phrases.ts';
 import type { PastTurn } from '../../../core/ports/message-log.ts';
-import { type AgentAbout, agentKind, type ProbeFinding, reachFinding } from '../agent-kind.ts';
+import {
+  type AgentAbout,
+  agentKind,
+  findingOf,
+  type ProbeFinding,
+  reachFinding,
+  withoutSecrets,
+} from '../agent-kind.ts';
 import {
   type AgentTools,
   agentTools,
@@ -41,12 +49,12 @@ const openAiTools: AgentTools = agentTools<OpenAiProbe>({
   inspect: {
     summary: 'shows whether the server answers and which models it has',
     options: [key, model],
-    of({ status, models, isProtocol, problem = 'no answer' }, input) {
+    of({ status, models, isProtocol, problem }, input) {
       const name = input.options.model ?? models[0];
       const openai = { model: name, ...(keyOf(input) !== undefined && { apiKey: '<the API key>' }) };
       return {
         isReachable: status !== undefined,
-        answer: status === undefined ? problem : `status ${status}`,
+        answer: status === undefined ? (problem?.sentence ?? 'no answer') : `status ${status}`,
         capabilities: [
           ...(isProtocol ? ['text', 'conversation'] : []),
           ...models.map((known) => `model ${known}`),
@@ -65,7 +73,7 @@ const openAiTools: AgentTools = agentTools<OpenAiProbe>({
     options: [model, key],
     async run(checks, found, input) {
       await checks.run('GET /v1/models lists the models', async () => {
-        if (found.status === undefined) return ['fail', `${found.problem} (no other check ran)`];
+        if (found.status === undefined) return ['fail', `${found.problem?.sentence} (no other check ran)`];
         if (found.status === 401 || found.status === 403)
           return ['fail', `status ${found.status}: give --key`];
         if (found.models.length === 0) return ['warn', `status ${found.status}, no names`];
@@ -98,7 +106,7 @@ const openAiTools: AgentTools = agentTools<OpenAiProbe>({
 async function modelOf(input: ToolInput, known?: OpenAiProbe): Promise<string> {
   if (input.options.model !== undefined) return input.options.model;
   const { models, problem } = known ?? (await probe(input));
-  return onlyName(models, problem, '--model is missing: the name of the model');
+  return onlyName(models, problem?.sentence, '--model is missing: the name of the model');
 }
 
 function keyOf({ options }: ToolInput): string | undefined {
@@ -142,7 +150,7 @@ interface OpenAiProbe {
   /** The answer has the form of this protocol, also when it is an error. */
   isProtocol: boolean;
   /** Why there was no answer. */
-  problem?: string;
+  problem?: Said;
 }
 
 /**
@@ -157,8 +165,7 @@ async function probeOpenAiServer(
   const { name, modelsUrl, headers, secrets } = openAiServer(address, settings);
   const fetched = await transport.fetch(modelsUrl, { method: 'GET', headers, signal, maxBytes: MAX_BYTES });
   if (fetched.kind === 'fault') {
-    const detail = fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail;
-    const problem = secrets.reduce((text, secret) => text.replaceAll(secret, '[secret]'), detail);
+    const problem = withoutSecrets(fetched.detail, secrets);
     return { server: name, models: [], isProtocol: false, problem };
   }
   const json = bodyJson(fetched);
@@ -180,15 +187,15 @@ async function openAiFindings(
   const { baseUrl, model } = settings;
   const probe = await probeOpenAiServer(baseUrl ?? agentEndpoint, settings, deps);
   const address = baseUrl === undefined ? 'agentEndpoint' : 'config.openai.baseUrl';
-  const unreached = reachFinding(`model server at ${probe.server}`, probe, {
+  const unreached = reachFinding(say('agent-name.model-server', { server: probe.server }), probe, {
     address,
     headers: 'config.openai.apiKey',
   });
   if (unreached) return [unreached];
   if (probe.models.length === 0 || probe.models.includes(model)) return [];
   const names = probe.models.join(', ').slice(0, MAX_NAMES_CHARS);
-  const message = `The model server at ${probe.server} does not list the model "${model}". Its models: ${names}.`;
-  return [{ code: 'AGENT_APP_UNKNOWN', field: 'config.openai.model', message }];
+  const said = say('probe.no-model', { server: probe.server, name: model, names });
+  return [findingOf('AGENT_APP_UNKNOWN', 'config.openai.model', said)];
 }
 
 /** The models of the server; undefined when it lists none. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../../../core/errors.ts';
-import { PHRASES } from '../../../core/phrases.ts';
+import { PHRASES, say } from '../../../core/phrases.ts';
 import { withoutTrailing } from '../../../core/text.ts';
 import { apiKeyField, headersField, httpUrlField, notBlank, timeoutField } from '../setting-fields.ts';
 
@@ -95,7 +95,7 @@ export function openAiServer(
   address: string,
   { api, apiKey, headers: extra = {} }: Pick<OpenAiSettings, 'api' | 'apiKey' | 'headers'>,
 ): OpenAiServer {
-  if (!URL.canParse(address)) throw new AgentProtocolError("The model server's address is not a URL.");
+  if (!URL.canParse(address)) throw new AgentProtocolError(say('openai.address-not-url'));
   const url = new URL(address);
   const path = withoutTrailing(url.pathname, '/');
   const written = (Object.keys(PATHS) as OpenAiApi[]).find((known) => path.endsWith(PATHS[known]));
@@ -129,9 +129,8 @@ function headersOf(apiKey: string | undefined, extra: Record<string, string>): H
       headers.set(name, value);
     } catch {
       // The platform's own error quotes the value.
-      throw new AgentProtocolError(
-        `The route's header "${name.replace(/[^\w-]/g, '?')}" is not a valid HTTP header.`,
-      );
+      const shown = name.replace(/[^\w-]/g, '?');
+      throw new AgentProtocolError(say('agent.header-not-valid', { name: shown }));
     }
   }
   return headers;

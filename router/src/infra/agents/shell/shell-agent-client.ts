@@ -16,6 +16,7 @@ import {
   MAX_MEDIA_BYTES,
   type Route,
 } from '../../../core/models.ts';
+import { say } from '../../../core/phrases.ts';
 import type { RunOptions, ShellResult, ShellRuntime } from '../../../core/ports/agent-runtime.ts';
 import type { AgentDeps } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
@@ -28,8 +29,7 @@ const DEFAULT_TIMEOUT_MS = 600_000;
 const DEFAULT_OUTPUT_CHARS = 3_000;
 const DEFAULT_IDLE_MINUTES = 30;
 
-const LOST =
-  'wa2ai stopped while the command was sent, and the shell runtime does not know it: it may have run. Look at the shell, then send the command again.';
+const LOST = say('shell.uncertain');
 
 const REFUSED = 'You may not use this shell.';
 
@@ -117,8 +117,8 @@ export class ShellAgentClient implements AgentClient {
       });
     } catch (error) {
       if (error instanceof ShellError && error.fault === 'not-known') {
-        const said = 'The shell was started again while the command ran; its result is not known.';
-        throw new AgentTaskError('SHELL_RESTARTED', said, said);
+        const said = say('shell.restarted');
+        throw new AgentTaskError('SHELL_RESTARTED', said, said.sentence);
       }
       throw error;
     }
@@ -185,8 +185,7 @@ export class ShellAgentClient implements AgentClient {
       const fileName = path.split('/').at(-1) ?? 'file';
       return { files: [{ kind: 'document', mimeType: 'application/octet-stream', fileName, bytes }] };
     }
-    if (!options.loadMedia)
-      throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
+    if (!options.loadMedia) throw new MediaError('MEDIA_GONE', say('media.no-file'));
     const bytes = await options.loadMedia();
     await session.upload(path, bytes);
     return { response: `Stored ${bytes.length} bytes in ${path}` };
@@ -291,7 +290,7 @@ export class ShellAgentClient implements AgentClient {
     const { image, env = {}, idleMinutes = DEFAULT_IDLE_MINUTES } = this.#settings;
     if (image === undefined) return undefined;
     const { hosting: host, transport, clock } = this.#deps;
-    if (!host) throw new AgentProtocolError('This program does not run containers; the service does.');
+    if (!host) throw new AgentProtocolError(say('shell.no-containers'));
     const { id, accountId } = this.#route;
     return new DockerDeployment({
       ...{ host, transport, clock, image, env, startMs: this.#startMs() },
@@ -470,7 +469,7 @@ export class ShellSession {
     } catch (error) {
       if (!(error instanceof ShellError) || error.fault !== 'timeout') throw error;
       const said = 'A command runs. Name a path that begins with /, or stop the command with /interrupt.';
-      throw new ShellError('timeout', 'The session is busy.', said);
+      throw new ShellError('timeout', say('shell.busy'), said);
     }
   }
 
@@ -487,21 +486,21 @@ export class ShellSession {
     const script = 'test -f "$1" || { echo "$1: no such file" >&2; exit 1; }; head -c "$2" -- "$1" | base64';
     const command = ['sh', '-c', script, 'sh', path, String(MAX_MEDIA_BYTES + 1)];
     const { stdout, stderr, exitCode } = await this.#runtime.execute(command, { timeoutMs: FILE_TIMEOUT_MS });
-    if (exitCode !== 0) throw new ShellError('file', 'The file cannot be read.', stderr.trim());
+    if (exitCode !== 0) throw new ShellError('file', say('shell.file-not-read'), stderr.trim());
     const bytes = Buffer.from(stdout, 'base64');
     if (bytes.length > MAX_MEDIA_BYTES) {
       throw new ShellError(
         'file',
-        'The file is too large.',
+        say('shell.file-too-large'),
         `${path} has more than ${MAX_MEDIA_BYTES} bytes.`,
       );
     }
-    if (bytes.length === 0) throw new ShellError('file', 'The file is empty.', `${path} is empty.`);
+    if (bytes.length === 0) throw new ShellError('file', say('file.empty'), `${path} is empty.`);
     return bytes;
   }
 
   upload(path: string, bytes: Uint8Array): Promise<void> {
-    if (path.includes('\0')) throw new AgentProtocolError('The path of the file contains a zero byte.');
+    if (path.includes('\0')) throw new AgentProtocolError(say('shell.zero-byte'));
     return this.#runtime.upload(path, bytes);
   }
 

@@ -1,4 +1,5 @@
 import { ShellError } from '../../../core/hosting/hosting-errors.ts';
+import type { Said } from '../../../core/phrases.ts';
 import { withoutTrailing } from '../../../core/text.ts';
 import { agentKind, type ProbeFinding, reachFinding } from '../agent-kind.ts';
 import {
@@ -32,12 +33,13 @@ const shellTools: AgentTools = agentTools<ShellProbe>({
   inspect: {
     summary: 'shows whether a shell runtime answers, without a command',
     options: [token, allow],
-    of({ status, isRuntime, problem = 'no answer' }, input) {
+    of({ status, isRuntime, problem }, input) {
       const person = input.options.allow ?? '5490000000000';
       const shell = { allow: [person], ...(tokenOf(input) !== undefined && { token: '<the token>' }) };
       return {
         isReachable: isRuntime,
-        answer: status === undefined ? problem : `status ${status} to GET /is_alive`,
+        answer:
+          status === undefined ? (problem?.sentence ?? 'no answer') : `status ${status} to GET /is_alive`,
         capabilities: isRuntime ? ['bash sessions', 'files'] : [],
         ...(isRuntime && { channelId: person, config: { shell } }),
       };
@@ -66,7 +68,7 @@ const shellTools: AgentTools = agentTools<ShellProbe>({
       const reached = await checks.run('a shell runtime answers', async () =>
         found.isRuntime
           ? ['pass', `status ${found.status}`]
-          : ['fail', `${found.problem ?? 'another answer'} (no other check ran)`],
+          : ['fail', `${found.problem?.sentence ?? 'another answer'} (no other check ran)`],
       );
       if (reached === 'fail') return;
       await checks.run('a wrong token is refused', async () => {
@@ -121,7 +123,7 @@ interface ShellProbe {
   /** Absent: there was no answer. */
   status?: number;
   /** Why there was no answer. */
-  problem?: string;
+  problem?: Said;
   /** The answer is one of a SWE-ReX runtime, alive or refusing the key. */
   isRuntime: boolean;
 }
@@ -137,7 +139,7 @@ async function probeShell(
     headers: new Headers(token === undefined ? {} : { 'x-api-key': token }),
   });
   if (fetched.kind === 'fault') {
-    return { isRuntime: false, problem: fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail };
+    return { isRuntime: false, problem: fetched.detail };
   }
   const body = bodyText(fetched);
   const isRefusal = /"detail":\s*"(Not authenticated|Invalid API Key)"/.test(body);
@@ -154,7 +156,7 @@ async function shellFindings(
   if (image !== undefined) return [];
   const probe = await probeShell(agentEndpoint, token, deps);
   const fields = { address: 'agentEndpoint', headers: 'config.shell.token' };
-  const finding = reachFinding(`shell runtime at ${new URL(agentEndpoint).origin}`, probe, fields);
+  const finding = reachFinding({ kind: 'shell', address: new URL(agentEndpoint).origin }, probe, fields);
   return finding ? [finding] : [];
 }
 

@@ -6,6 +6,7 @@ import {
   AgentUnavailableError,
   type Wa2aiError,
 } from '../../../core/errors.ts';
+import { changed, type Said, say } from '../../../core/phrases.ts';
 import {
   boundedFetch,
   type Fetched,
@@ -51,7 +52,7 @@ export class AgentTransport {
   }
 
   /** Why the egress policy refuses this URL, when its host is an IP address. */
-  refusalOf(url: string): string | undefined {
+  refusalOf(url: string): Said | undefined {
     return this.#egressFor(url).refusalOfUrl(url);
   }
 
@@ -101,12 +102,12 @@ export class AgentTransport {
 /** The error for a status after which the agent has not run the request (429, 503; most likely 502); else undefined. */
 export function rejectedError(
   { status, headers }: { status: number; headers: Headers },
-  sentence: string,
+  said: Said,
   nowMs: number,
 ): AgentUnavailableError | undefined {
   if (status !== 429 && status !== 502 && status !== 503) return undefined;
   const waitMs = status === 502 ? undefined : retryAfterMs(headers, nowMs);
-  return new AgentUnavailableError(sentence, {
+  return new AgentUnavailableError(said, {
     retryAfterMs: waitMs,
     isAway: true,
     mayHaveRun: status === 502,
@@ -130,9 +131,9 @@ export function retryAfterMs(headers: Headers, nowMs: number): number | undefine
 /** What the error for an exchange says. */
 interface ExchangeContext {
   /** As a sentence names it: `NPC agent`. */
-  agent: string;
+  agent: Said;
   /** The sentence for an exchange that a time limit ended. */
-  aborted: string;
+  aborted: Said;
   nowMs: number;
   redact: Redact;
 }
@@ -144,8 +145,8 @@ export function exchangeError(
 ): Wa2aiError {
   if (fetched.kind === 'answer') {
     const { status } = fetched;
-    const text = redact(`${errorText(bodyText(fetched))}${redirectHint(fetched)}`);
-    const said = `The ${agent} answered status ${status}${text && `: ${text}`}`;
+    const details = detailsOf(errorText(bodyText(fetched)), redirectHint(fetched), redact);
+    const said = say('agent.answered-status', { agent, status, details });
     const rejected = rejectedError(fetched, said, nowMs);
     if (rejected) return rejected;
     if (status === 504) return new AgentTimeoutError(said);
@@ -154,12 +155,19 @@ export function exchangeError(
   }
   const { fault, cause } = fetched;
   if (fault === 'aborted') return new AgentTimeoutError(aborted);
-  const said = redact(`The ${agent} cannot be reached: ${fetched.detail}.`);
+  const why = changed(fetched.detail, redact);
+  const said = say('agent.cannot-be-reached', { agent, why });
   if (fault === 'refused') return new AgentProtocolError(said, { code: 'AGENT_ADDRESS_REFUSED' });
-  if (fault === 'too-large') return new AgentProtocolError(redact(`The ${agent} failed: ${fetched.detail}.`));
+  if (fault === 'too-large') return new AgentProtocolError(say('agent.failed', { agent, why }));
   if (fault === 'broken') return new AgentTimeoutError(said, { cause });
   const isAway = fault === 'not-connected';
   return new AgentUnavailableError(said, { cause, isAway, mayHaveRun: !isAway });
+}
+
+/** What an agent said, for the end of a sentence, as `: text`, and a hint. `` for neither. */
+export function detailsOf(text: string, hint: Said | undefined, redact: Redact): Said {
+  const said = redact(text && `: ${text}`);
+  return hint ? say('fetch.details', { text: said, hint: changed(hint, redact) }) : { sentence: said };
 }
 
 /** Shorter values are not redacted, because they would match parts of ordinary words. */

@@ -1,5 +1,6 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
+import { type Said, say } from '../../../core/phrases.ts';
 import { type Egress, EgressRefusedError } from './egress.ts';
 
 /**
@@ -11,7 +12,7 @@ export type FaultKind = 'refused' | 'not-connected' | 'no-answer' | 'broken' | '
 
 export type Fetched =
   | { kind: 'answer'; status: number; headers: Headers; body: Buffer }
-  | { kind: 'fault'; fault: FaultKind; detail: string; cause?: unknown };
+  | { kind: 'fault'; fault: FaultKind; detail: Said; cause?: unknown };
 
 /** How a request leaves this machine: which addresses are refused, and what connects to the others. */
 interface Way extends Pick<Egress, 'refusalOfUrl'> {
@@ -59,7 +60,7 @@ async function readWhole(
 }
 
 function tooLarge(maxBytes: number): Fetched {
-  return { kind: 'fault', fault: 'too-large', detail: `the answer is larger than ${maxBytes} bytes` };
+  return { kind: 'fault', fault: 'too-large', detail: say('fetch.too-large', { bytes: maxBytes }) };
 }
 
 /** A request whose answer began; its body is not read and not limited. */
@@ -78,8 +79,7 @@ export async function openFetch(
     return { kind: 'response', response };
   } catch (error) {
     const cause = rootCause(error);
-    if (cause instanceof EgressRefusedError)
-      return { kind: 'fault', fault: 'refused', detail: cause.message };
+    if (cause instanceof EgressRefusedError) return { kind: 'fault', fault: 'refused', detail: cause.said };
     return faultOf(error, init.signal, isBeforeConnect(error) ? 'not-connected' : 'no-answer', url);
   }
 }
@@ -115,10 +115,10 @@ export async function streamedFetch(
   return { kind: 'answer', status: response.status, headers: response.headers, body: Buffer.alloc(0) };
 }
 
-/** Where a redirect points, in brackets for the end of a sentence; `` for any other answer. */
-export function redirectHint({ status, headers }: { status: number; headers: Headers }): string {
+/** Where a redirect points, in brackets for the end of a sentence; undefined for any other answer. */
+export function redirectHint({ status, headers }: { status: number; headers: Headers }): Said | undefined {
   const location = status >= 300 && status < 400 ? headers.get('location') : undefined;
-  return location ? ` (redirects are not followed; it points to ${location})` : '';
+  return location ? say('fetch.redirect', { location }) : undefined;
 }
 
 async function readUpTo(response: Response, maxBytes: number): Promise<{ bytes: Buffer; isCut: boolean }> {
@@ -148,16 +148,15 @@ const BEFORE_CONNECT = new Set([
 ]);
 
 /** A TLS handshake that failed because of the server: nothing of the request was sent. */
-const HANDSHAKE: Record<string, string> = {
-  ERR_SSL_WRONG_VERSION_NUMBER:
-    'it does not speak TLS on that port; its address may have to begin with http://',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is from an authority that is not trusted here',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is from an authority that is not known here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is from an authority that is not known here',
-  CERT_HAS_EXPIRED: 'its certificate has expired',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name',
+const HANDSHAKE: Record<string, Said> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: say('fetch.no-tls'),
+  DEPTH_ZERO_SELF_SIGNED_CERT: say('fetch.self-signed'),
+  SELF_SIGNED_CERT_IN_CHAIN: say('fetch.untrusted-authority'),
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: say('fetch.unknown-authority'),
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: say('fetch.unknown-authority'),
+  CERT_HAS_EXPIRED: say('fetch.certificate-expired'),
+  CERT_NOT_YET_VALID: say('fetch.certificate-not-yet-valid'),
+  ERR_TLS_CERT_ALTNAME_INVALID: say('fetch.other-host'),
 };
 
 function rootCause(error: unknown): Error & { code?: string } {
@@ -184,15 +183,14 @@ function faultOf(
   url: string,
 ): Extract<Fetched, { kind: 'fault' }> {
   const cause = rootCause(error);
-  if (signal.aborted) return { kind: 'fault', fault: 'aborted', detail: 'aborted' };
+  if (signal.aborted) return { kind: 'fault', fault: 'aborted', detail: say('fetch.aborted') };
   return { kind: 'fault', fault, detail: detailOf(cause, url), cause };
 }
 
-function detailOf({ code = '', message }: Error & { code?: string }, url: string): string {
-  if (isBadPort(message)) {
-    return `the fetch standard forbids port ${new URL(url).port}; let the agent listen on another port`;
-  }
-  return HANDSHAKE[code] ?? (message.trim() || code || 'unknown');
+function detailOf({ code = '', message }: Error & { code?: string }, url: string): Said {
+  if (isBadPort(message)) return say('fetch.bad-port', { port: new URL(url).port });
+  const sentence = message.trim() || code;
+  return HANDSHAKE[code] ?? (sentence ? { sentence } : say('fetch.unknown'));
 }
 
 /** One event of a stream of server-sent events; `event` absent: the stream did not name it. */

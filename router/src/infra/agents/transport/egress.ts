@@ -2,6 +2,7 @@ import { lookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { Agent, buildConnector } from 'undici';
+import { type Said, say } from '../../../core/phrases.ts';
 
 /**
  * Which addresses agents may be at. `private`: all but cloud metadata and link-local addresses · `public`: only public
@@ -10,7 +11,14 @@ import { Agent, buildConnector } from 'undici';
 export type EgressPolicy = 'any' | 'private' | 'public';
 
 /** An address that is refused; the sentence says why. */
-export class EgressRefusedError extends Error {}
+export class EgressRefusedError extends Error {
+  readonly said: Said;
+
+  constructor(said: Said) {
+    super(said.sentence);
+    this.said = said;
+  }
+}
 
 type Subnet = [network: string, prefix: number];
 
@@ -140,7 +148,10 @@ export class Egress {
           const refusal = this.#ownRefusal(socket);
           if (refusal === undefined) return done(null, socket);
           socket.destroy();
-          done(new EgressRefusedError(`${options.hostname} leads to ${refusal}`), null);
+          done(
+            new EgressRefusedError(say('egress.leads-to', { host: options.hostname ?? '', why: refusal })),
+            null,
+          );
         }),
     });
   }
@@ -151,21 +162,21 @@ export class Egress {
   }
 
   /** Why this IP address is refused; undefined when it is allowed. */
-  refusalOf(address: string): string | undefined {
+  refusalOf(address: string): Said | undefined {
     if (this.#policy === 'any') return undefined;
     const carried = carriedIpv4(address);
     const candidates = carried ? [address, carried.ipv4] : [address];
     if (candidates.some((candidate) => isIn(METADATA, candidate))) {
-      return `${address} is a cloud metadata or link-local address, which WA2AI_EGRESS=${this.#policy} refuses`;
+      return say('egress.metadata', { address, policy: this.#policy });
     }
     if (this.#policy === 'public' && !isPublic(carried?.isTranslated ? carried.ipv4 : address)) {
-      return `${address} is not a public address, and WA2AI_EGRESS=public refuses all others`;
+      return say('egress.not-public', { address });
     }
     return undefined;
   }
 
   /** Why the host of this URL is refused, when it is an IP address; a name is checked when it is resolved. */
-  refusalOfUrl(url: string): string | undefined {
+  refusalOfUrl(url: string): Said | undefined {
     if (!URL.canParse(url)) return undefined;
     const { hostname, port, protocol } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '');
@@ -178,10 +189,10 @@ export class Egress {
   #ownRefusal({
     remoteAddress = '',
     remotePort,
-  }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string | undefined {
+  }: Pick<Socket, 'remoteAddress' | 'remotePort'>): Said | undefined {
     const own = this.#own();
     if (!own || remotePort !== own.port || !leadsTo(own.address, remoteAddress)) return undefined;
-    return `${remoteAddress} port ${remotePort}, where wa2ai itself listens: wa2ai does not call its own API`;
+    return say('egress.own', { address: remoteAddress, port: remotePort });
   }
 
   readonly #lookup: LookupFunction = (hostname, options, callback) => {
@@ -193,8 +204,8 @@ export class Egress {
       const allowed = addresses.filter(({ address }) => this.refusalOf(address) === undefined);
       const [first] = allowed;
       if (!first) {
-        const reason = this.refusalOf(addresses[0]?.address ?? '');
-        callback(new EgressRefusedError(`${hostname} resolves to ${reason}`), '');
+        const why = this.refusalOf(addresses[0]?.address ?? '') ?? { sentence: '' };
+        callback(new EgressRefusedError(say('egress.resolves-to', { host: hostname, why })), '');
       } else if (options.all) callback(null, allowed);
       else callback(null, first.address, first.family);
     });

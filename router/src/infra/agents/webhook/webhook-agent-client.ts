@@ -13,11 +13,18 @@ import {
 } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { AgentResponse, FileLink, IncomingMessage, ReplyFile } from '../../../core/models.ts';
+import { changed, say } from '../../../core/phrases.ts';
 import { withoutTrailing } from '../../../core/text.ts';
 import { type AnswerForm, readAnswerText } from '../answer-text.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { MASK } from '../route-secrets.ts';
-import { type AgentTransport, type Redact, redactor, rejectedError } from '../transport/agent-transport.ts';
+import {
+  type AgentTransport,
+  detailsOf,
+  type Redact,
+  redactor,
+  rejectedError,
+} from '../transport/agent-transport.ts';
 import { type Fetched, redirectHint } from '../transport/bounded-fetch.ts';
 import { bodyText, errorText } from '../transport/error-text.ts';
 import { bodyOf, hasFile, hasLink, signatureHeaders, type WebhookSettings } from './webhook-body.ts';
@@ -127,9 +134,8 @@ export class WebhookAgentClient implements AgentClient {
         headers.set(name, value);
       } catch {
         // The platform's own error quotes the value.
-        throw new AgentProtocolError(
-          `The route's header "${name.replace(/[^\w-]/g, '?')}" is not a valid HTTP header.`,
-        );
+        const shown = name.replace(/[^\w-]/g, '?');
+        throw new AgentProtocolError(say('agent.header-not-valid', { name: shown }));
       }
     }
     headers.set('content-type', 'application/json');
@@ -155,7 +161,7 @@ export class WebhookAgentClient implements AgentClient {
   /** @throws {MediaError} */
   async #fileOf({ media }: IncomingMessage, { loadMedia }: AttemptOptions): Promise<Uint8Array | undefined> {
     if (!media || !hasFile(this.#config.body)) return undefined;
-    if (!loadMedia) throw new MediaError('MEDIA_GONE', 'The message has a file that cannot be loaded.');
+    if (!loadMedia) throw new MediaError('MEDIA_GONE', say('media.no-file'));
     return await loadMedia();
   }
 
@@ -205,7 +211,12 @@ const withMedia = z.looseObject({ media: answerFilesField });
 
 function formOf(output: string | undefined): AnswerForm {
   return {
-    ...{ agent: 'webhook', fields: FIELDS, setting: 'config.webhook.output', isFirstOnly: true },
+    ...{
+      agent: say('agent-name.webhook'),
+      fields: FIELDS,
+      setting: 'config.webhook.output',
+      isFirstOnly: true,
+    },
     isAnswer: (fields) => withMedia.safeParse(fields).success,
     ...(output !== undefined && { output }),
   };
@@ -228,23 +239,24 @@ function faultError(
   { fault, detail, cause }: Fetched & { kind: 'fault' },
   { timeoutMs, redact }: ErrorContext,
 ): Wa2aiError {
-  const said = redact(detail);
+  const agent = say('agent-name.webhook');
+  const why = changed(detail, redact);
   switch (fault) {
     case 'refused':
-      return new AgentProtocolError(`The webhook was not called: ${said}.`, {
+      return new AgentProtocolError(say('agent.not-called', { agent, why }), {
         code: 'AGENT_ADDRESS_REFUSED',
       });
     case 'not-connected':
-      return new AgentUnavailableError(`The webhook cannot be reached: ${said}.`, { cause, isAway: true });
+      return new AgentUnavailableError(say('agent.cannot-be-reached', { agent, why }), {
+        cause,
+        isAway: true,
+      });
     case 'too-large':
-      return new AgentProtocolError(`The webhook answered too much: ${said}.`);
+      return new AgentProtocolError(say('agent.answered-too-much', { agent, why }));
     case 'aborted':
-      return new AgentTimeoutError(
-        `The webhook did not answer within ${timeoutMs} ms. Let it answer 202 at once and reply later by the token, or raise config.webhook.timeoutMs.`,
-        { cause },
-      );
+      return new AgentTimeoutError(say('webhook-agent.silent', { ms: timeoutMs }), { cause });
     default:
-      return new AgentTimeoutError(`The webhook ended the connection before its answer: ${said}.`, { cause });
+      return new AgentTimeoutError(say('agent.connection-ended', { agent, why }), { cause });
   }
 }
 
@@ -253,16 +265,14 @@ function refusalError(
   { status, headers, body }: Fetched & { kind: 'answer' },
   { nowMs, redact }: ErrorContext,
 ): Wa2aiError {
-  const said = withoutTrailing(redact(errorText(messageIn(bodyText({ headers, body })))), '. \n');
-  const hint = redact(redirectHint({ status, headers }));
-  const advice =
-    status === 401 || status === 403 ? ' Check config.webhook.headers and config.webhook.secret.' : '';
-  const sentence = `The webhook answered status ${status}${said && `: ${said}`}${hint}.${advice}`;
-  const rejected = rejectedError({ status, headers }, sentence, nowMs);
+  const text = withoutTrailing(errorText(messageIn(bodyText({ headers, body }))), '. \n');
+  const details = detailsOf(text, redirectHint({ status, headers }), redact);
+  const answered = say('webhook-agent.status', { status, details });
+  const said =
+    status === 401 || status === 403 ? say('webhook-agent.check-secret', { error: answered }) : answered;
+  const rejected = rejectedError({ status, headers }, said, nowMs);
   if (rejected) return rejected;
-  return status === 504 || status === 524
-    ? new AgentTimeoutError(sentence)
-    : new AgentProtocolError(sentence);
+  return status === 504 || status === 524 ? new AgentTimeoutError(said) : new AgentProtocolError(said);
 }
 
 /** The message in an error as workflow tools write it: `{"code": 404, "message": "…"}`; else the whole text. */

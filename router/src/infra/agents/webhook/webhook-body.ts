@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { contractUser, sessionOf } from '../../../core/chat-id.ts';
 import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { IncomingMessage } from '../../../core/models.ts';
-import { PHRASES } from '../../../core/phrases.ts';
+import { PHRASES, type Said } from '../../../core/phrases.ts';
 import { type ProbeFinding, reachFinding, type SettingsProblem } from '../agent-kind.ts';
 import { headersField, secretField, timeoutField } from '../setting-fields.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
@@ -221,7 +221,7 @@ export interface WebhookProbe {
   /** Absent: there was no answer. */
   status?: number;
   /** Why there was no answer. */
-  problem?: string;
+  problem?: Said;
 }
 
 /** Checks whether a server answers at the address of a webhook. */
@@ -237,7 +237,7 @@ export async function probeWebhook(
     maxBytes: MAX_BYTES,
   });
   if (fetched.kind === 'answer') return { status: fetched.status };
-  return { problem: fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail };
+  return { problem: fetched.detail };
 }
 
 /** Likely problems of a route to this webhook. */
@@ -248,7 +248,7 @@ export async function webhookFindings(
 ): Promise<ProbeFinding[]> {
   const probe = await probeWebhook(agentEndpoint, headers, deps);
   const fields = { address: 'agentEndpoint', headers: 'config.webhook.headers' };
-  const finding = reachFinding(`webhook at ${new URL(agentEndpoint).origin}`, probe, fields);
+  const finding = reachFinding({ kind: 'webhook', address: new URL(agentEndpoint).origin }, probe, fields);
   return finding ? [finding] : [];
 }
 

@@ -43,9 +43,9 @@ const webhookTools: AgentTools = agentTools<WebhookProbe>({
   inspect: {
     summary: 'shows whether a server answers at the address, without a message',
     options: [header],
-    of: ({ status, problem = 'no answer' }) => ({
+    of: ({ status, problem }) => ({
       isReachable: status !== undefined,
-      answer: status === undefined ? problem : `status ${status} to HEAD`,
+      answer: status === undefined ? (problem?.sentence ?? 'no answer') : `status ${status} to HEAD`,
       capabilities: status === undefined ? [] : ['HTTP'],
       ...(status !== undefined && { config: { webhook: {} } }),
     }),
@@ -57,7 +57,7 @@ const webhookTools: AgentTools = agentTools<WebhookProbe>({
     async run(checks, found, input) {
       const reached = await checks.run('a server answers at the address', async () =>
         found.status === undefined
-          ? ['fail', `${found.problem} (no other check ran)`]
+          ? ['fail', `${found.problem?.sentence} (no other check ran)`]
           : ['pass', `status ${found.status} to HEAD`],
       );
       if (reached === 'fail') return;

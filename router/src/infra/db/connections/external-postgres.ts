@@ -312,6 +312,6 @@ function explainStep(error: unknown): unknown {
     );
   }
   const trouble = troubleOf(errorCode(error), error);
-  if (trouble) return new DatabaseError('DATABASE_MIGRATION', trouble.sentence, cause);
+  if (trouble) return new DatabaseError('DATABASE_MIGRATION', trouble.said.sentence, cause);
   return new DatabaseError('DATABASE_MIGRATION', `The database could not be prepared: ${reason}.`, cause);
 }

@@ -10,6 +10,7 @@ import {
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StorageTroubleError } from '../../../core/errors.ts';
+import { say } from '../../../core/phrases.ts';
 import { createFile, readIfThere } from '../files.ts';
 import { DatabaseError, errorCode, errorMessage, StorageDamagedError } from '../stores/storage-errors.ts';
 
@@ -95,10 +96,7 @@ export class SecretCipher {
   #key(keyId: string): KeyObject {
     const key = this.#keys.get(keyId);
     if (key) return key;
-    throw new StorageTroubleError(
-      'key',
-      `The database has values that were encrypted with the key ${keyId}, which this node does not have. Add that key to the file of WA2AI_DATA_KEY_FILE and restart this node.`,
-    );
+    throw new StorageTroubleError('key', say('storage.other-key', { key: keyId }));
   }
 }
 
@@ -135,9 +133,15 @@ function open(key: KeyObject, sealed: Uint8Array, context: string): Buffer {
     const plaintext = decipher.update(sealed.subarray(IV_BYTES, sealed.length - TAG_BYTES));
     return Buffer.concat([plaintext, decipher.final()]);
   } catch (error) {
-    throw new StorageDamagedError('An encrypted value in the database was changed and cannot be decrypted.', {
-      cause: error,
-    });
+    throw new StorageDamagedError(
+      {
+        ...say('storage.damaged'),
+        sentence: 'An encrypted value in the database was changed and cannot be decrypted.',
+      },
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -373,6 +377,9 @@ export function openConfig(secrets: SecretCipher, stored: unknown): unknown {
     return JSON.parse(text);
   } catch {
     // Without its cause, which quotes the config.
-    throw new StorageDamagedError('The encrypted config of a route is not JSON.');
+    throw new StorageDamagedError({
+      ...say('storage.damaged'),
+      sentence: 'The encrypted config of a route is not JSON.',
+    });
   }
 }

@@ -1,5 +1,6 @@
 import sql, { join, type Sql } from 'sql-template-tag';
 import { canonicalRouteChannelId, isUsername, parseJid, writtenForms } from '../../../core/chat-id.ts';
+import { say } from '../../../core/phrases.ts';
 import {
   type AuditChain,
   type AuditEntry,
@@ -180,10 +181,7 @@ export class PostgresAuditLog implements AuditLog {
           anchor_seq AS "anchorSeq", encode(anchor_hash, 'hex') AS "anchorHash"
         FROM audit_chain WHERE id = 1`),
     );
-    if (!row)
-      throw new StorageDamagedError(
-        'The ends of the audit log are missing: somebody removed the row of audit_chain.',
-      );
+    if (!row) throw new StorageDamagedError(say('storage.no-chain-ends'));
     return {
       head: { seq: row.headSeq, hash: row.headHash },
       anchor: { seq: row.anchorSeq, hash: row.anchorHash },

@@ -9,6 +9,7 @@ import {
 } from '../../../core/messages/chat-identity.ts';
 import type { InboundMedia, InboundMessage } from '../../../core/messages/inbound-message.ts';
 import type { MediaInfo, NoTranscript } from '../../../core/models.ts';
+import type { Phrase } from '../../../core/phrases.ts';
 import { GROUP_EVENT } from '../../../core/policies/access.ts';
 import type { Access } from '../../../core/policies/conversation-fields.ts';
 import type { Fence } from '../../../core/ports/cluster.ts';
@@ -268,7 +269,8 @@ export class PostgresInbox implements Inbox {
           ${owner}, ${epoch}::bigint, ${quotesJson(result.replies)}::jsonb,
           ${storableJson(result.statePatch)}::jsonb, ${result.isDraft ?? false}::boolean, ${result.loop ?? null}, ${turn ? (turn.edits ?? 0) : null}::integer,
           ${merged?.map((line) => line.messageId) ?? null}::bigint[],
-          ${merged?.map((line) => line.edits ?? 0) ?? null}::integer[], ${specialsJson(result.replies)}::jsonb))${stored}
+          ${merged?.map((line) => line.edits ?? 0) ?? null}::integer[], ${specialsJson(result.replies)}::jsonb,
+          ${storableJson(result.phrase)}::jsonb))${stored}
         SELECT is_claimed, outbox_id::text, chat_id::text, account_id, to_jid, wa_message_id, text, media, quote, special,
           timer_seconds, is_sending
         FROM inbox_release(${claim?.chatId ?? null}::bigint, ${claim?.node ?? null}, ${claim?.epoch ?? null}::integer,
@@ -288,12 +290,12 @@ export class PostgresInbox implements Inbox {
 
   async deadLetterUnreadable(
     { chatId, node, epoch }: ChatClaim,
-    why: { reason: ErrorCode; error: string },
+    why: { reason: ErrorCode; error: string; phrase?: Phrase },
   ): Promise<string | undefined> {
     const [row] = await withStorage('ending a turn that cannot be read', () =>
       this.#postgres.query<{ message_id: string | null }>(sql`
         SELECT inbox_dead_letter_unreadable(${chatId}::bigint, ${node}, ${epoch}::integer,
-          ${cleanText(why.reason)}, ${cleanText(why.error)})::text AS message_id`),
+          ${cleanText(why.reason)}, ${cleanText(why.error)}, ${storableJson(why.phrase)}::jsonb)::text AS message_id`),
     );
     const messageId = row?.message_id ?? undefined;
     if (messageId !== undefined) {

@@ -1,6 +1,7 @@
 import sql from 'sql-template-tag';
 import { MediaError } from '../../../core/errors.ts';
 import type { ReplyMedia } from '../../../core/models.ts';
+import { say } from '../../../core/phrases.ts';
 import type { MessageFiles, ReplyFileStore, StoreName } from '../../../core/ports/media.ts';
 import type { LateReply } from '../../../core/ports/pending-answers.ts';
 import { cleanText } from '../../../core/text.ts';
@@ -64,7 +65,7 @@ export class PostgresMessageFiles implements MessageFiles {
     if (store === null || location === null) return bytes ?? undefined;
     const { files } = this.#postgres;
     if (files) return files.load({ store, location });
-    throw new MediaError('MEDIA_UNAVAILABLE', 'The file is in a store for which this node has no settings.');
+    throw new MediaError('MEDIA_UNAVAILABLE', say('media.store-unknown'));
   }
 
   async save(messageId: string, bytes: Uint8Array): Promise<void> {

@@ -5,6 +5,7 @@ import type { Changes } from '../../../core/live/live-event.ts';
 import { addressColumns } from '../../../core/messages/chat-identity.ts';
 import type { ChatAddress } from '../../../core/messages/inbound-message.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
+import { type Said, say } from '../../../core/phrases.ts';
 import type { FirstContact } from '../../../core/policies/governor.ts';
 import type { MessageReceipt } from '../../../core/ports/chat-provider.ts';
 import type { Fence } from '../../../core/ports/cluster.ts';
@@ -40,8 +41,13 @@ import { StorageDamagedError, withStorage } from './storage-errors.ts';
 /** A reply has at most one dead letter: it is updated and open again when the reply fails again. */
 const REOPEN_DEAD_LETTER = sql`
           ON CONFLICT ((coalesce(outbox_id, message_id))) DO UPDATE SET chat_id = excluded.chat_id,
-            reason = excluded.reason, error = excluded.error, attempts = excluded.attempts, trace = excluded.trace,
+            reason = excluded.reason, error = excluded.error, phrase = excluded.phrase, attempts = excluded.attempts, trace = excluded.trace,
             failed_at = now(), replayed_at = NULL, closed_at = NULL`;
+
+/** Sets the error of a row and its phrase. */
+function errorIs({ sentence, phrase }: Said): Sql {
+  return sql`error = ${cleanText(sentence)}, phrase = ${storableJson(phrase)}::jsonb`;
+}
 
 /** True for a delayed row. A row sent before the server's clock was set back is not: its delay would be that much longer. */
 const IS_DELAYED = sql`(delayed_until > now() AND coalesce(attempted_at <= now() + interval '1 minute', true))`;
@@ -215,15 +221,15 @@ export class PostgresOutbox implements Outbox {
     );
   }
 
-  async markDead(outboxId: string, error: string, reason: DeadReplyReason = 'send-failed'): Promise<void> {
+  async markDead(outboxId: string, error: Said, reason: DeadReplyReason = 'send-failed'): Promise<void> {
     await this.#write(
       'marking a reply as dead',
       sql`dead AS (
-          UPDATE outbox SET state = 'dead', error = ${cleanText(error)} FROM held
+          UPDATE outbox SET state = 'dead', ${errorIs(error)} FROM held
           WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
         ), recorded AS (
-          INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
-          SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM dead ${REOPEN_DEAD_LETTER}
+          INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, phrase, attempts)
+          SELECT account_id, chat_id, message_id, id, ${reason}, error, phrase, attempts FROM dead ${REOPEN_DEAD_LETTER}
         )`,
       sql`dead`,
     );
@@ -232,7 +238,7 @@ export class PostgresOutbox implements Outbox {
   async markRefused(
     accountId: string,
     waMessageId: string,
-    error: string,
+    error: Said,
     { delayMs, reason = 'send-refused' }: { delayMs?: number; reason?: DeadReplyReason } = {},
   ): Promise<void> {
     const waitMs = delayMs === undefined ? null : Math.round(delayMs);
@@ -240,7 +246,7 @@ export class PostgresOutbox implements Outbox {
     await this.#write(
       'marking a reply as refused',
       sql`refused AS (
-          UPDATE outbox SET error = ${cleanText(error)},
+          UPDATE outbox SET ${errorIs(error)},
             delayed_until = CASE WHEN ${isTemporary} THEN now() + ${waitMs}::bigint * interval '1 millisecond' END,
             sent_at = CASE WHEN ${isTemporary} THEN NULL ELSE sent_at END,
             state = CASE WHEN ${isTemporary} THEN 'queued' ELSE 'dead' END
@@ -248,8 +254,8 @@ export class PostgresOutbox implements Outbox {
           WHERE account_id = ${accountId} AND wa_message_id = ${storableId(waMessageId)}
             AND state IN ('queued', 'sending', 'sent') RETURNING outbox.*
         ), recorded AS (
-          INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, attempts)
-          SELECT account_id, chat_id, message_id, id, ${reason}, error, attempts FROM refused
+          INSERT INTO dead_letter (account_id, chat_id, message_id, outbox_id, reason, error, phrase, attempts)
+          SELECT account_id, chat_id, message_id, id, ${reason}, error, phrase, attempts FROM refused
           WHERE state = 'dead' ${REOPEN_DEAD_LETTER}
         )`,
       sql`refused`,
@@ -268,11 +274,11 @@ export class PostgresOutbox implements Outbox {
     return row;
   }
 
-  async delay(outboxId: string, forMs: number, why: string): Promise<void> {
+  async delay(outboxId: string, forMs: number, why: Said): Promise<void> {
     await this.#write(
       'delaying a reply',
       sql`moved AS (
-          UPDATE outbox SET error = ${cleanText(why)}, state = 'queued', sent_at = NULL,
+          UPDATE outbox SET ${errorIs(why)}, state = 'queued', sent_at = NULL,
             delayed_until = now() + ${Math.round(forMs)}::bigint * interval '1 millisecond'
           FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING ${MOVED_COLUMNS}
         )`,
@@ -392,13 +398,13 @@ export class PostgresOutbox implements Outbox {
     accountId: string,
     page: { ackTimeoutMs: number; limit: number },
   ): Promise<Array<{ reply: QueuedReply; attempts: number; openForMs: number }>> {
-    const why = `WhatsApp has not acknowledged it in ${page.ackTimeoutMs} ms; it is sent again with the same id.`;
+    const why = say('send.again', { ms: page.ackTimeoutMs });
     const look = 'reading unacknowledged replies';
     const { rows } = await this.#withoutDamaged(accountId, look, () =>
       this.#move<{ rows: OverdueRow[] | null }>(look, () =>
         this.#postgres.query(sql`
         WITH held AS MATERIALIZED (${this.#held()}), late AS (
-          UPDATE outbox SET error = ${why} FROM held
+          UPDATE outbox SET ${errorIs(why)} FROM held
           WHERE id IN (
             SELECT o.id FROM outbox o WHERE o.account_id = ${accountId} AND o.state IN ('sending', 'sent')
               AND (o.attempted_at <= now() - ${page.ackTimeoutMs}::integer * interval '1 millisecond'
@@ -420,11 +426,11 @@ export class PostgresOutbox implements Outbox {
     }));
   }
 
-  async release(outboxId: string, reason: string): Promise<void> {
+  async release(outboxId: string, reason: Said): Promise<void> {
     await this.#write(
       'queueing a reply again',
       sql`moved AS (
-          UPDATE outbox SET error = ${cleanText(reason)},
+          UPDATE outbox SET ${errorIs(reason)},
             state = CASE state WHEN 'sending' THEN 'queued' ELSE state END
           FROM held WHERE id = ${outboxId}::bigint AND state IN ('queued', 'sending', 'sent') RETURNING ${MOVED_COLUMNS}
         )`,
@@ -467,7 +473,10 @@ export class PostgresOutbox implements Outbox {
           FROM outbox o JOIN receipt ON o.id = receipt.id
           ORDER BY o.id FOR UPDATE OF o
         ), closed AS (
-          UPDATE dead_letter d SET replayed_at = now(), error = d.error || ${ACKNOWLEDGED_LATE} FROM target t, held
+          UPDATE dead_letter d SET replayed_at = now(), error = d.error || ${ACKNOWLEDGED_LATE},
+            phrase = jsonb_build_object('code', 'send.acknowledged-late',
+              'values', jsonb_build_object('error', coalesce(d.phrase, to_jsonb(d.error))))
+          FROM target t, held
           WHERE t.was = 'dead' AND d.chat_id = t.chat_id AND d.outbox_id = t.id AND d.replayed_at IS NULL
         ), moved AS (
           UPDATE outbox o SET
@@ -531,7 +540,7 @@ export class PostgresOutbox implements Outbox {
     if (store === null || location === null) return bytes ?? undefined;
     const { files } = this.#postgres;
     if (files) return files.load({ store, location });
-    throw new MediaError('MEDIA_UNAVAILABLE', 'The file is in a store for which this node has no settings.');
+    throw new MediaError('MEDIA_UNAVAILABLE', say('media.store-unknown'));
   }
 
   #open(content: Uint8Array): Uint8Array {
@@ -562,7 +571,7 @@ export class PostgresOutbox implements Outbox {
       );
     } catch (error) {
       if (!(error instanceof StorageDamagedError)) throw error;
-      await this.markDead(outboxId, error.message, 'damaged');
+      await this.markDead(outboxId, error.said, 'damaged');
     }
   }
 
@@ -615,7 +624,7 @@ function addressOf(jid: string): ChatAddress {
     case 'group':
       return { kind: 'group', groupId: address.groupId };
     default:
-      throw new StorageRejectedError('A message can be stored for a person or a group only.');
+      throw new StorageRejectedError(say('send.bad-address'));
   }
 }
 

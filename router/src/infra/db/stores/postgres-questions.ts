@@ -30,7 +30,7 @@ export class PostgresQuestions implements Questions {
   async add({ id, accountId, to, remindMs, deadlineMs }: NewQuestion): Promise<void> {
     const address = parseJid(to);
     if (address?.kind !== 'phone' && address?.kind !== 'lid') {
-      throw new StorageRejectedError('A question must go to a person.');
+      throw new StorageRejectedError({ sentence: 'A question must go to a person.' });
     }
     const phone = address.kind === 'phone' ? address.phone : null;
     const lid = address.kind === 'lid' ? address.lid : null;

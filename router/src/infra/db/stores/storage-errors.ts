@@ -5,6 +5,7 @@ import {
   StorageUnavailableError,
   Wa2aiError,
 } from '../../../core/errors.ts';
+import { say } from '../../../core/phrases.ts';
 import { troubleOf } from '../upkeep/storage-faults.ts';
 
 /** A stored value cannot be read: the row is damaged, or contains what this version does not write. */
@@ -40,15 +41,27 @@ function translate(what: string, error: unknown): Wa2aiError {
   const code = codeOf(error);
   const cause = { cause: error };
   if (code?.length === 5 && REJECTING_CLASSES.has(code.slice(0, 2))) {
-    return new StorageRejectedError(`The database rejected a value while ${what} (${code}).`, cause);
+    return new StorageRejectedError(
+      { ...say('storage.rejected'), sentence: `The database rejected a value while ${what} (${code}).` },
+      cause,
+    );
   }
   if (code !== undefined && DAMAGE.has(code)) {
-    return new StorageDamagedError(`The database cannot read a stored value while ${what} (${code}).`, cause);
+    return new StorageDamagedError(
+      {
+        ...say('storage.damaged'),
+        sentence: `The database cannot read a stored value while ${what} (${code}).`,
+      },
+      cause,
+    );
   }
   const trouble = troubleOf(code, error);
-  if (trouble) return new StorageTroubleError(trouble.kind, trouble.sentence, cause);
+  if (trouble) return new StorageTroubleError(trouble.kind, trouble.said, cause);
   return new StorageUnavailableError(
-    `The database did not respond while ${what}${code ? ` (${code})` : ''}.`,
+    {
+      ...say('storage.unavailable'),
+      sentence: `The database did not respond while ${what}${code ? ` (${code})` : ''}.`,
+    },
     { ...cause, isAnswer: isAnswer(code) },
   );
 }
@@ -94,7 +107,7 @@ export type DatabaseErrorCode =
  */
 export class DatabaseError extends Wa2aiError {
   constructor(code: DatabaseErrorCode, message: string, options?: { cause?: unknown }) {
-    super(code, 'dead', message, options);
+    super(code, 'dead', { sentence: message }, options);
   }
 }
 

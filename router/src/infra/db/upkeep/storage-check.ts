@@ -3,10 +3,11 @@ import { statfs } from 'node:fs/promises';
 import sql from 'sql-template-tag';
 import { StorageTroubleError, StorageUnavailableError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
+import { say } from '../../../core/phrases.ts';
 import type { StorageHealth } from '../../../core/ports/storage-health.ts';
 import type { Postgres } from '../postgres.ts';
 import { codeOf, DatabaseError, errorCode, errorMessage, withStorage } from '../stores/storage-errors.ts';
-import { TROUBLE_SENTENCES, troubleOf } from './storage-faults.ts';
+import { troubleOf } from './storage-faults.ts';
 import { type MissingRight, missingRightSentence, missingRightsSql } from './table-privileges.ts';
 
 /** A disk that was full counts as free when this much fits: a few rows often fit on a full disk. */
@@ -108,7 +109,7 @@ export class StorageCheck implements StorageHealth {
             AND has_table_privilege(to_regclass('_prisma_migrations'), 'SELECT') AS has_migrations`),
     );
     if (!finding?.is_read_only) return finding;
-    throw new StorageTroubleError('read-only', TROUBLE_SENTENCES['read-only']);
+    throw new StorageTroubleError('read-only', say('storage.read-only'));
   }
 
   async #checkTables(): Promise<void> {
@@ -118,12 +119,12 @@ export class StorageCheck implements StorageHealth {
       postgres.query<MissingRight>(missingRightsSql(this.#deps.tables)),
     );
     const sentence = missingRightSentence(missing);
-    if (sentence) throw new StorageTroubleError(missing[0]?.right === null ? 'schema' : 'rights', sentence);
+    if (sentence) {
+      const trouble = missing[0]?.right === null ? 'schema' : 'rights';
+      throw new StorageTroubleError(trouble, { ...say(`storage.${trouble}`), sentence });
+    }
     if (!finding?.has_migrations) {
-      throw new StorageTroubleError(
-        'rights',
-        'The database user lacks the privilege SELECT on "_prisma_migrations". GRANT SELECT ON _prisma_migrations TO that user.',
-      );
+      throw new StorageTroubleError('rights', say('storage.no-select'));
     }
   }
 
@@ -136,10 +137,7 @@ export class StorageCheck implements StorageHealth {
     );
     const unknown = applied.find(({ migration_name: name }) => !migrations.includes(name));
     if (!unknown) return;
-    throw new StorageTroubleError(
-      'newer',
-      `A newer wa2ai has migrated the database ("${unknown.migration_name}"), which this version does not know: update this node.`,
-    );
+    throw new StorageTroubleError('newer', say('storage.newer', { migration: unknown.migration_name }));
   }
 
   async #probe(): Promise<void> {
@@ -190,7 +188,7 @@ export async function fullDiskTrouble(
   dataDir: string,
 ): Promise<StorageTroubleError | undefined> {
   if (!(await isDiskFull(error, dataDir))) return undefined;
-  return new StorageTroubleError('full', SENTENCE, { cause: error });
+  return new StorageTroubleError('full', { ...say('storage.full'), sentence: SENTENCE }, { cause: error });
 }
 
 async function isDiskFull(error: unknown, dataDir: string): Promise<boolean> {

@@ -1,17 +1,11 @@
 import type { StorageTrouble } from '../../../core/errors.ts';
+import { type Said, say } from '../../../core/phrases.ts';
 
-/** Sentences for operators about what keeps a database from working. */
-export const TROUBLE_SENTENCES: Record<Exclude<StorageTrouble, 'key' | 'newer'>, string> = {
-  full: 'The disk of the database is full. Free space on it.',
-  'read-only': 'The database is read-only. Make it writable, or name the primary server in DATABASE_URL.',
-  rights:
-    'The database user lacks a privilege. Grant it SELECT, INSERT, UPDATE and DELETE on all tables of wa2ai.',
-  schema:
-    'The tables in the database are not those of this version of wa2ai. Restore them, or start the version that created them.',
-};
+/** Troubles that an error of the server shows. */
+type ShownTrouble = Exclude<StorageTrouble, 'key' | 'newer'>;
 
 /** SQLSTATE, https://www.postgresql.org/docs/18/errcodes-appendix.html */
-const KINDS: Record<string, keyof typeof TROUBLE_SENTENCES> = {
+const KINDS: Record<string, ShownTrouble> = {
   '53100': 'full',
   '25006': 'read-only',
   '42501': 'rights',
@@ -28,11 +22,12 @@ const QUOTED = new Set<StorageTrouble>(['rights', 'schema']);
 export function troubleOf(
   sqlState: string | undefined,
   error: unknown,
-): { kind: StorageTrouble; sentence: string } | undefined {
+): { kind: StorageTrouble; said: Said } | undefined {
   const kind = sqlState === undefined ? undefined : KINDS[sqlState];
   if (kind === undefined) return undefined;
   const quoted = QUOTED.has(kind) && isOfServer(error) ? `: ${error.message}` : '';
-  return { kind, sentence: `${TROUBLE_SENTENCES[kind]} PostgreSQL said ${sqlState}${quoted}.` };
+  const details = `${sqlState}${quoted}`;
+  return { kind, said: say('storage.postgres-said', { error: say(`storage.${kind}`), details }) };
 }
 
 /** An error that the server reported; others may quote values. */

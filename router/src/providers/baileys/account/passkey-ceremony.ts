@@ -13,7 +13,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../core/clock.ts';
 import { PasskeyAnswerError, PasskeyNotAskedError } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { PHRASES } from '../../../core/phrases.ts';
+import { PHRASES, say } from '../../../core/phrases.ts';
 import type { PasskeyInput, PasskeyStatus } from '../../../core/ports/chat-provider.ts';
 import type { AuthState } from '../signal/auth-state.ts';
 
@@ -241,18 +241,16 @@ function answerOf(text: string, options: string): Assertion {
   const answer = parsed(assertionSchema, text);
   const clientData = answer && parsed(clientDataSchema, fromBase64url(answer.response.clientDataJSON));
   if (!answer || clientData?.type !== 'webauthn.get') {
-    throw new PasskeyAnswerError(
-      'This is not the answer of the script. Copy the whole answer and paste it again.',
-    );
+    throw new PasskeyAnswerError(say('passkey.wrong-answer'));
   }
   if (clientData.origin !== ORIGIN) {
-    throw new PasskeyAnswerError(`The script ran on ${clientData.origin}. Run it on ${ORIGIN}.`);
+    throw new PasskeyAnswerError(
+      say('passkey.wrong-origin', { origin: clientData.origin, expected: ORIGIN }),
+    );
   }
   const { challenge } = optionsSchema.parse(JSON.parse(options));
   if (unpadded(clientData.challenge) !== unpadded(challenge)) {
-    throw new PasskeyAnswerError(
-      'This answer belongs to an earlier request. Copy the script again and run it.',
-    );
+    throw new PasskeyAnswerError(say('passkey.earlier-request'));
   }
   return answer;
 }

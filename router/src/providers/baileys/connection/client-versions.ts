@@ -7,7 +7,7 @@ import {
 } from '../../../core/client-version.ts';
 import { backoffMs, type Clock, withLimit } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { because, type Reason, say, together } from '../../../core/phrases.ts';
+import { because, type Reason, type Said, say, together } from '../../../core/phrases.ts';
 
 /** A version of WhatsApp Web as Baileys takes it. */
 type Version = readonly [number, number, number];
@@ -360,7 +360,7 @@ const REVISION = /\\?"client_revision\\?":\s{0,9}(\d{1,15})(?!\d)/;
 /** An HTTP answer, or why there is none. */
 type Page =
   | { kind: 'answer'; status: number; headers: Headers; body: Buffer }
-  | { kind: 'fault'; detail: string };
+  | { kind: 'fault'; detail: Said };
 
 /** One GET without redirects; the answer is at most `maxBytes` long. Never rejects. */
 export type FetchPage = (
@@ -383,7 +383,7 @@ export async function readClientRevision(
   { fetchPage, clock, signal }: ReadRevisionDeps,
 ): Promise<{ kind: 'found'; revision: number } | { kind: 'failed'; problem: string }> {
   const page = await withLimit(clock, TIMEOUT_MS, signal, (limited) => follow(url, fetchPage, limited));
-  if (page.kind === 'fault') return { kind: 'failed', problem: page.detail };
+  if (page.kind === 'fault') return { kind: 'failed', problem: page.detail.sentence };
   if (page.status !== 200) return { kind: 'failed', problem: `status ${page.status}` };
   const revision = REVISION.exec(page.body.toString('latin1'))?.[1];
   if (revision === undefined) return { kind: 'failed', problem: 'it names no client_revision' };
@@ -394,12 +394,14 @@ async function follow(address: string, fetchPage: FetchPage, signal: AbortSignal
   let url = new URL(address);
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const page = await fetchPage(url.href, { headers: new Headers(HEADERS), signal, maxBytes: MAX_BYTES });
-    if (signal.aborted) return { kind: 'fault', detail: `no answer in ${TIMEOUT_MS / 1_000} s` };
+    if (signal.aborted)
+      return { kind: 'fault', detail: { sentence: `no answer in ${TIMEOUT_MS / 1_000} s` } };
     if (page.kind === 'fault' || page.status < 300 || page.status >= 400) return page;
     const location = page.headers.get('location') ?? '';
     const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
-    if (next?.origin !== url.origin) return { kind: 'fault', detail: 'it redirects to another host' };
+    if (next?.origin !== url.origin)
+      return { kind: 'fault', detail: { sentence: 'it redirects to another host' } };
     url = next;
   }
-  return { kind: 'fault', detail: `more than ${MAX_REDIRECTS} redirects` };
+  return { kind: 'fault', detail: { sentence: `more than ${MAX_REDIRECTS} redirects` } };
 }

@@ -22,6 +22,7 @@ import {
 } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { MAX_MEDIA_BYTES, type OutgoingMessage, type ReplyMedia } from '../../../core/models.ts';
+import { type Said, say, together } from '../../../core/phrases.ts';
 import type { AccountProxy } from '../connection/account-proxy.ts';
 import { createBaileysLogger } from '../connection/open-socket.ts';
 import { field } from '../messages/proto-values.ts';
@@ -54,7 +55,7 @@ interface DownloadOptions {
  */
 export async function downloadMedia(reference: string, options: DownloadOptions): Promise<Uint8Array> {
   const file = readReference(reference);
-  if (!file) throw new MediaError('MEDIA_GONE', 'The message does not say how to get its file.');
+  if (!file) throw new MediaError('MEDIA_GONE', say('media.unknown-way'));
   checkSize(file.sizeBytes);
   const { clock, signal, timeoutMs = TIMEOUT_MS } = options;
   const limited = new AbortController();
@@ -75,16 +76,12 @@ export async function downloadMedia(reference: string, options: DownloadOptions)
   } catch (error) {
     signal?.throwIfAborted();
     if (error instanceof MediaError) throw error;
-    const what = limited.signal.aborted ? `did not arrive within ${timeoutMs} ms` : 'could not be downloaded';
     const cause = error instanceof Error ? error.cause : undefined;
-    const why = cause instanceof ProxyFailedError ? ` ${cause.message}` : '';
-    throw new MediaError(
-      'MEDIA_UNAVAILABLE',
-      `The file of the message ${what} from WhatsApp's servers.${why}`,
-      {
-        cause: error,
-      },
-    );
+    const failed = limited.signal.aborted
+      ? say('media.late', { ms: timeoutMs })
+      : say('media.not-downloaded');
+    const said = cause instanceof ProxyFailedError ? together([failed, cause.said]) : failed;
+    throw new MediaError('MEDIA_UNAVAILABLE', said, { cause: error });
   } finally {
     done.abort();
     signal?.removeEventListener('abort', onAbort);
@@ -93,7 +90,7 @@ export async function downloadMedia(reference: string, options: DownloadOptions)
 
 function checkSize(sizeBytes: number | undefined): void {
   if (sizeBytes === undefined || sizeBytes <= MAX_MEDIA_BYTES) return;
-  throw new MediaError('MEDIA_TOO_LARGE', `The file of the message has more than ${MAX_MEDIA_BYTES} bytes.`);
+  throw new MediaError('MEDIA_TOO_LARGE', say('media.too-large', { max: MAX_MEDIA_BYTES }));
 }
 
 async function fetchEncrypted(
@@ -109,7 +106,7 @@ async function fetchEncrypted(
   if (response.status !== 200) {
     await response.body?.cancel();
     const code = GONE.has(response.status) ? 'MEDIA_GONE' : 'MEDIA_UNAVAILABLE';
-    throw new MediaError(code, `WhatsApp's servers answered ${response.status} for the file of the message.`);
+    throw new MediaError(code, say('media.servers-status', { status: response.status }));
   }
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -123,23 +120,21 @@ async function fetchEncrypted(
 
 /** Decrypts the file, and checks before and after that it is the one that the sender sent. */
 async function decryptFile(encrypted: Buffer, file: MediaReference): Promise<Uint8Array> {
-  const broken = (what: string) => new MediaError('MEDIA_BROKEN', `The file of the message ${what}.`);
-  if (!sha256(encrypted).equals(file.fileEncSha256))
-    throw broken('does not have the hash that the message names');
+  const broken = (said: Said) => new MediaError('MEDIA_BROKEN', said);
+  if (!sha256(encrypted).equals(file.fileEncSha256)) throw broken(say('media.wrong-hash'));
   const { iv, cipherKey, macKey } = await getMediaKeys(file.mediaKey, file.type);
-  if (!macKey || encrypted.length <= MAC_BYTES) throw broken('is not an encrypted file');
+  if (!macKey || encrypted.length <= MAC_BYTES) throw broken(say('media.not-encrypted'));
   const ciphertext = encrypted.subarray(0, -MAC_BYTES);
   const mac = createHmac('sha256', macKey).update(iv).update(ciphertext).digest().subarray(0, MAC_BYTES);
-  if (!timingSafeEqual(mac, encrypted.subarray(-MAC_BYTES))) throw broken('has a wrong MAC');
+  if (!timingSafeEqual(mac, encrypted.subarray(-MAC_BYTES))) throw broken(say('media.wrong-mac'));
   let bytes: Buffer;
   try {
     const decipher = createDecipheriv('aes-256-cbc', cipherKey, iv);
     bytes = Buffer.concat([decipher.update(ciphertext), decipher.final()]);
   } catch (error) {
-    throw new MediaError('MEDIA_BROKEN', 'The file of the message cannot be decrypted.', { cause: error });
+    throw new MediaError('MEDIA_BROKEN', say('media.not-decrypted'), { cause: error });
   }
-  if (!sha256(bytes).equals(file.fileSha256))
-    throw broken('does not have the hash that the message names once it is decrypted');
+  if (!sha256(bytes).equals(file.fileSha256)) throw broken(say('media.wrong-plain-hash'));
   checkSize(bytes.length);
   return bytes;
 }
@@ -171,8 +166,7 @@ export async function reloadFile(
   options: ReloadOptions,
 ): Promise<string> {
   const file = readReference(reference);
-  if (!file?.message)
-    throw gone('The file cannot be requested from the phone: the id of its message is unknown.');
+  if (!file?.message) throw gone(say('media.unknown-message'));
   const { message, mediaKey } = file;
   const { clock, ownJid, timeoutMs = ANSWER_TIMEOUT_MS } = options;
   const done = new AbortController();
@@ -180,17 +174,16 @@ export async function reloadFile(
   try {
     await socket.sendNode(encryptMediaRetryRequest({ ...message, fromMe: false }, mediaKey, ownJid));
     const update = await within(clock, timeoutMs, answer);
-    if (!update)
-      throw gone('The phone was asked to upload the file of the message again and did not answer.');
-    if (!update.media) throw gone('The phone no longer has the file of the message.');
+    if (!update) throw gone(say('media.phone-silent'));
+    if (!update.media) throw gone(say('media.phone-without-file'));
     const { result, directPath } = decryptMediaRetryData(update.media, mediaKey, message.id);
     if (result !== proto.MediaRetryNotification.ResultType.SUCCESS || !directPath?.startsWith('/')) {
-      throw gone('The phone could not upload the file of the message again.');
+      throw gone(say('media.phone-failed'));
     }
     return changeReference(reference, { path: directPath });
   } catch (error) {
     if (error instanceof MediaError) throw error;
-    throw gone('The file of the message could not be requested from the phone.', error);
+    throw gone(say('media.not-requested'), error);
   } finally {
     done.abort();
   }
@@ -209,8 +202,8 @@ function untilAnswered(ev: WASocket['ev'], id: string, signal: AbortSignal): Pro
   });
 }
 
-function gone(sentence: string, cause?: unknown): MediaError {
-  return new MediaError('MEDIA_GONE', sentence, { cause });
+function gone(said: Said, cause?: unknown): MediaError {
+  return new MediaError('MEDIA_GONE', said, { cause });
 }
 
 /** Which of WhatsApp's keys a file is encrypted with (MEDIA_HKDF_KEY_MAPPING of Baileys). */
@@ -301,7 +294,7 @@ export async function uploadFile(
   { clock, log, proxy }: { clock: Clock; log: Logger; proxy?: Pick<AccountProxy, 'failure'> },
 ): Promise<Uint8Array> {
   const { media } = message;
-  if (!media) throw new SendRefusedError('The message has no file.');
+  if (!media) throw new SendRefusedError(say('send.message-without-file'));
   try {
     const uploading = generateWAMessageContent(contentOf(media, Buffer.from(bytes), message.text), {
       upload: (path, options) => socket.waUploadToServer(path, { ...options, timeoutMs: UPLOAD_TIMEOUT_MS }),
@@ -309,17 +302,16 @@ export async function uploadFile(
       jid: message.to,
     });
     const content = await within(clock, WHOLE_TIMEOUT_MS, uploading);
-    if (!content) throw new UploadFailedError(`The file was not uploaded within ${WHOLE_TIMEOUT_MS} ms.`);
+    if (!content) throw new UploadFailedError(say('send.upload-late', { ms: WHOLE_TIMEOUT_MS }));
     return proto.Message.encode(content).finish();
   } catch (error) {
     if (error instanceof UploadFailedError) throw error;
     if (field(field(error, 'output'), 'statusCode') === CONNECTION_CLOSED) {
       throw new NotConnectedError(message.accountId, { cause: error });
     }
-    const why = proxy?.failure ? ` ${proxy.failure.message}` : '';
-    throw new UploadFailedError(`The file could not be uploaded to WhatsApp's servers.${why}`, {
-      cause: error,
-    });
+    const failed = say('send.upload-failed');
+    const said = proxy?.failure ? together([failed, proxy.failure.said]) : failed;
+    throw new UploadFailedError(said, { cause: error });
   }
 }
 

@@ -3,6 +3,7 @@ import { parseJid } from '../../../core/chat-id.ts';
 import type { SpecialMessage } from '../../../core/delivery/special-message.ts';
 import { SendRefusedError } from '../../../core/errors.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
+import { say } from '../../../core/phrases.ts';
 
 /** The arguments of `sock.sendMessage(jid, content, options)`. */
 interface TextSend {
@@ -34,7 +35,7 @@ export function textToBaileys(message: OutgoingMessage): FileSend {
  */
 export function toBaileys(message: OutgoingMessage): TextSend {
   checkAddress(message);
-  if (message.text === '') throw new SendRefusedError('The message has no text.');
+  if (message.text === '') throw new SendRefusedError(say('send.message-without-text'));
   return {
     jid: message.to,
     content: { text: message.text, linkPreview: null },
@@ -49,7 +50,7 @@ export function toBaileys(message: OutgoingMessage): TextSend {
  */
 export function fileToBaileys(message: OutgoingMessage, content: Uint8Array | undefined): FileSend {
   checkAddress(message);
-  if (!content) throw new SendRefusedError('The file of the message was not uploaded.');
+  if (!content) throw new SendRefusedError(say('send.file-not-uploaded'));
   return {
     jid: message.to,
     file: fileProto(message, content),
@@ -106,7 +107,7 @@ function contextOf({ to, quote, mentions, timerSeconds }: OutgoingMessage): prot
 function checkAddress({ to }: OutgoingMessage): void {
   const address = parseJid(to);
   if (address?.kind === 'phone' || address?.kind === 'lid' || address?.kind === 'group') return;
-  throw new SendRefusedError('The address of the message is neither a person nor a group.');
+  throw new SendRefusedError(say('send.bad-address'));
 }
 
 /** The arguments of `sock.relayMessage(jid, message, options)`. */

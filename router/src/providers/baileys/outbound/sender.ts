@@ -21,6 +21,7 @@ import {
 import { KeyedQueue } from '../../../core/keyed-queue.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { OutgoingMessage } from '../../../core/models.ts';
+import { say } from '../../../core/phrases.ts';
 import type { SentMessage } from '../../../core/ports/outbox.ts';
 import { field } from '../messages/proto-values.ts';
 import {
@@ -103,7 +104,7 @@ export class Sender {
         : begin();
       if (await within(clock, SEND_TIMEOUT_MS, written)) return;
       onSendTimeout();
-      throw new SendUncertainError('Sending did not end within 3 minutes; the message may have been sent.');
+      throw new SendUncertainError(say('send.late'));
     } finally {
       this.#running.delete(closed);
     }
@@ -122,7 +123,7 @@ export class Sender {
   }
 
   connectionClosed(): void {
-    const error = new SendUncertainError('The connection ended while a message was being sent.');
+    const error = new SendUncertainError(say('send.connection-ended'));
     for (const closed of this.#running) closed.abort(error);
   }
 }
@@ -154,11 +155,11 @@ function sendError(error: unknown, accountId: string): Wa2aiError {
   }
   const code = field(error, 'data');
   if (typeof code === 'number' && REFUSING.has(code)) {
-    return new SendRefusedError(`WhatsApp refused the message for this chat (${code}).`, {
+    return new SendRefusedError(say('send.refused-for-chat', { code }), {
       cause: error,
     });
   }
-  return new SendUncertainError('Sending failed after it began; the message may have been sent.', {
+  return new SendUncertainError(say('send.failed-after-begin'), {
     cause: error,
   });
 }
@@ -242,7 +243,7 @@ export async function askAboutNumber(
   const asked = socket
     .query(numberQuery(phone, socket.generateMessageTag()), WAIT_MS)
     .catch((error: unknown) => {
-      throw new LookUpFailedError('WhatsApp refused to say whether a number has an account.', {
+      throw new LookUpFailedError(say('send.look-up-refused'), {
         cause: error,
       });
     });
@@ -250,7 +251,7 @@ export async function askAboutNumber(
   const answer = await within(clock, WAIT_MS, asked);
   const isOnWhatsApp = answer && numberAnswer(answer);
   if (isOnWhatsApp !== undefined) return isOnWhatsApp;
-  throw new LookUpFailedError('WhatsApp did not say whether a number has an account.');
+  throw new LookUpFailedError(say('send.look-up-silent'));
 }
 
 function numberQuery(phone: string, sid: string): BinaryNode {

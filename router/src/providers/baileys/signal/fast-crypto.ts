@@ -97,7 +97,9 @@ export function useFastVerification(isWhatsApp: boolean): void {
     if (isValid(publicKey, message, signature, isInit)) return true;
     const isRoot = Buffer.from(publicKey.subarray(1)).toString('hex') === WHATSAPP_ROOT_KEY;
     if (isRoot && !isWhatsApp) return false;
-    throw new SignatureError('A signature of WhatsApp, of a phone or of a group member is wrong.');
+    throw new SignatureError({
+      sentence: 'A signature of WhatsApp, of a phone or of a group member is wrong.',
+    });
   };
   curve.verifySignature = replacement;
 }

@@ -196,7 +196,7 @@ describe('the envelope of a call under auto', () => {
       answer(200, envelope(outputs('add', 42n))),
     ],
     ['a refusal in another form', answer(400, 'no')],
-    ['a connection that ended', { kind: 'fault', fault: 'broken', detail: 'x' } as const],
+    ['a connection that ended', { kind: 'fault', fault: 'broken', detail: { sentence: 'x' } } as const],
   ])('is not asked again after %s', async (_name, reply) => {
     const { client, transport } = setup(auto, reply);
     await expect(client.sendMessage(URL, saying('/add 2 40'))).rejects.toThrow();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  failedSentence,
+  failed,
   faultError,
   refusalError,
   reportedError,
@@ -22,14 +22,14 @@ describe('faultError', () => {
     ['broken', 'uncertain', 'AGENT_TIMEOUT'],
     ['aborted', 'uncertain', 'AGENT_TIMEOUT'],
   ] as const)('makes %s %s', (reason, disposition, code) => {
-    const error = faultError(reason, 'why', undefined);
-    expect(error).toMatchObject({ disposition, code, message: failedSentence('why') });
+    const error = faultError(reason, { sentence: 'why' }, undefined);
+    expect(error).toMatchObject({ disposition, code, message: failed({ sentence: 'why' }).sentence });
   });
 
   it('counts the agent as away only when nothing was sent', () => {
     const cause = new Error('ECONNREFUSED');
-    expect(faultError('not-connected', 'why', cause)).toMatchObject({ isAway: true, cause });
-    expect(faultError('no-answer', 'why', cause)).toMatchObject({ isAway: false, cause });
+    expect(faultError('not-connected', { sentence: 'why' }, cause)).toMatchObject({ isAway: true, cause });
+    expect(faultError('no-answer', { sentence: 'why' }, cause)).toMatchObject({ isAway: false, cause });
   });
 });
 
@@ -74,26 +74,26 @@ describe('refusalError', () => {
 });
 
 describe('reportedError', () => {
-  const failed = { kind: 'failed', eventCount: 1, code: '429', reason: 'too many' } as const;
+  const answer = { kind: 'failed', eventCount: 1, code: '429', reason: 'too many' } as const;
 
   it('is retryable only when the run can be repeated', () => {
-    expect(reportedError({ ...failed, isRepeatable: true }, asWritten)).toMatchObject({
+    expect(reportedError({ ...answer, isRepeatable: true }, asWritten)).toMatchObject({
       disposition: 'retry',
-      message: failedSentence('the agent reported 429: too many'),
+      message: failed({ sentence: 'the agent reported 429: too many' }).sentence,
     });
-    expect(reportedError({ ...failed, isRepeatable: false }, asWritten)).toMatchObject({
+    expect(reportedError({ ...answer, isRepeatable: false }, asWritten)).toMatchObject({
       disposition: 'dead',
       code: 'AGENT_REPORTED_ERROR',
     });
   });
 
   it('has no colon without a reason', () => {
-    const error = reportedError({ ...failed, reason: ' ', isRepeatable: false }, asWritten);
-    expect(error.message).toBe(failedSentence('the agent reported 429'));
+    const error = reportedError({ ...answer, reason: ' ', isRepeatable: false }, asWritten);
+    expect(error.message).toBe(failed({ sentence: 'the agent reported 429' }).sentence);
   });
 
   it('redacts the reason', () => {
-    const error = reportedError({ ...failed, isRepeatable: false }, (text) => text.replace('many', '[…]'));
+    const error = reportedError({ ...answer, isRepeatable: false }, (text) => text.replace('many', '[…]'));
     expect(error.message).toContain('too […]');
   });
 });

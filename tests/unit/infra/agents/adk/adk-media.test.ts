@@ -35,7 +35,7 @@ function events(...parts: Array<[changes: Partial<AdkEvent>, ...parts: object[]]
     ...changes,
   }));
   const parsed = parseEvents(JSON.stringify(sent));
-  if (!parsed.ok) throw new Error(parsed.problem);
+  if (!parsed.ok) throw new Error(parsed.problem.sentence);
   return parsed.value;
 }
 

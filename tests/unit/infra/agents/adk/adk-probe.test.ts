@@ -85,6 +85,7 @@ describe('the findings about an ADK route', () => {
         code: 'AGENT_APP_UNKNOWN',
         field: 'config.adk.appName',
         message: `The ADK server at ${url} has no agent "my_agent". Its agents: one, two.`,
+        phrase: { code: 'probe.no-agent', values: { server: url, name: 'my_agent', names: 'one, two' } },
       },
     ]);
   });

@@ -51,7 +51,9 @@ describe('AdkStream', () => {
   });
 
   it('knows an event that cannot be read', () => {
-    expect(read([{ content: 5 }]).stream.problem).toMatch(/^events\[0\]\.content is not what ADK sends/);
-    expect(read(['nonsense' as unknown as object]).stream.problem).toBe('the answer is not JSON');
+    expect(read([{ content: 5 }]).stream.problem?.sentence).toMatch(
+      /^events\[0\]\.content is not what ADK sends/,
+    );
+    expect(read(['nonsense' as unknown as object]).stream.problem?.sentence).toBe('the answer is not JSON');
   });
 });

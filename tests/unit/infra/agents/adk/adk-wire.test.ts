@@ -16,7 +16,7 @@ import {
 /** Recorded from a real server, see refs/adk_api.md. */
 function sample(name: keyof typeof samples): AdkEvent[] {
   const parsed = parseEvents(JSON.stringify(samples[name]));
-  if (!parsed.ok) throw new Error(parsed.problem);
+  if (!parsed.ok) throw new Error(parsed.problem.sentence);
   return parsed.value;
 }
 
@@ -73,7 +73,7 @@ describe('reading a recorded run', () => {
 
   it('finds the run of a message in the session, and that it ended', () => {
     const session = parseSessionEvents(JSON.stringify(samples['session after a tool call']));
-    if (!session.ok) throw new Error(session.problem);
+    if (!session.ok) throw new Error(session.problem.sentence);
     const events = eventsOfMessage(session.value, '3EB0AA') ?? [];
     expect(textOf(events)).toContain('sunny');
     expect(readAnswer(events)).not.toHaveProperty('stateDelta');
@@ -128,7 +128,7 @@ describe('parsing', () => {
   it('reads fields with underscores, and the role of other servers', () => {
     const read = (event: object) => {
       const events = parseEvents(JSON.stringify([event]));
-      if (!events.ok) throw new Error(events.problem);
+      if (!events.ok) throw new Error(events.problem.sentence);
       return readAnswer(events.value);
     };
     expect(read({ author: 'a', error_code: 'SAFETY', error_message: 'no' })).toMatchObject({
@@ -152,7 +152,7 @@ describe('parsing', () => {
   it('names the path of an invalid field', () => {
     expect(parseEvents('[{},{"content":{"parts":[{"text":5}]}}]')).toMatchObject({
       ok: false,
-      problem: expect.stringContaining('events[1].content.parts[0].text'),
+      problem: { sentence: expect.stringContaining('events[1].content.parts[0].text') },
     });
   });
 

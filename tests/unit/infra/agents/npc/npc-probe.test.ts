@@ -28,6 +28,7 @@ describe('the probe of npc', () => {
         code: 'AGENT_APP_UNKNOWN',
         field: 'config.npc.capability',
         message: 'The card of the NPC agent has no capability "duel". It has: social, custom:crafting.',
+        phrase: { code: 'probe.no-capability', values: { name: 'duel', names: 'social, custom:crafting' } },
       },
     ]);
   });

@@ -99,7 +99,7 @@ describe('OpenAiAgentClient', () => {
   });
 
   it('passes on that the conversation cannot be read, and sends nothing', async () => {
-    const loadHistory = () => Promise.reject(new StorageUnavailableError('gone'));
+    const loadHistory = () => Promise.reject(new StorageUnavailableError({ sentence: 'gone' }));
     await expect(aClient().sendMessage(url, aMessage(), { loadHistory })).rejects.toThrow(
       StorageUnavailableError,
     );
@@ -298,7 +298,7 @@ describe('OpenAiAgentClient', () => {
 
     it('goes on with the words when the picture cannot be loaded, unless the route asks for pictures', async () => {
       const options = {
-        loadMedia: () => Promise.reject(new MediaError('MEDIA_TOO_LARGE', 'It is too large.')),
+        loadMedia: () => Promise.reject(new MediaError('MEDIA_TOO_LARGE', { sentence: 'It is too large.' })),
       };
       const message = { media: picture };
       const { bodies } = await ask([[200, completion('ok')]], { message, options });

@@ -120,7 +120,7 @@ describe('faultError', () => {
     ['too-large', 'dead', 'AGENT_PROTOCOL'],
     ['aborted', 'uncertain', 'AGENT_TIMEOUT'],
   ] as const)('of %s is %s', (fault, disposition, code) => {
-    const error = faultError({ kind: 'fault', fault, detail: 'top-secret detail' }, context);
+    const error = faultError({ kind: 'fault', fault, detail: { sentence: 'top-secret detail' } }, context);
     expect(error).toMatchObject({ disposition, code });
     expect(error.message).not.toContain('top-secret');
   });

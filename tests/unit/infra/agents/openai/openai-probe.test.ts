@@ -56,6 +56,7 @@ describe('the findings about a route to a model', () => {
         code: 'AGENT_APP_UNKNOWN',
         field: 'config.openai.model',
         message: `The model server at ${url}/v1 does not list the model "gpt". Its models: one, two.`,
+        phrase: expect.objectContaining({ code: 'probe.no-model' }),
       },
     ]);
   });

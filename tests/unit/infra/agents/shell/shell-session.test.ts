@@ -5,7 +5,7 @@ import type { ShellRuntime } from '../../../../../router/src/core/ports/agent-ru
 import { ShellSession } from '../../../../../router/src/infra/agents/shell/shell-agent-client.ts';
 
 const faulty = (fault: ShellFault) =>
-  new ShellError(fault, `The runtime reported ${fault}.`, 'for the person');
+  new ShellError(fault, { sentence: `The runtime reported ${fault}.` }, 'for the person');
 
 /** A session at a runtime that records its calls; `more` replaces what it answers. */
 function setup(more: Partial<ShellRuntime> = {}, begin: ConstructorParameters<typeof ShellSession>[2] = {}) {

@@ -52,7 +52,7 @@ describe('AgentTransport', () => {
 
   it('refuses what its egress policy refuses, by default cloud metadata only', async () => {
     const metadata = 'http://169.254.169.254/';
-    expect(new AgentTransport().refusalOf(metadata)).toContain('WA2AI_EGRESS=private');
+    expect(new AgentTransport().refusalOf(metadata)?.sentence).toContain('WA2AI_EGRESS=private');
     expect(new AgentTransport().refusalOf('http://10.0.0.1/')).toBeUndefined();
     expect(new AgentTransport(new Egress('public')).refusalOf('http://10.0.0.1/')).toBeDefined();
     expect(new AgentTransport(new Egress('any')).refusalOf(metadata)).toBeUndefined();
@@ -85,7 +85,7 @@ describe('AgentTransport.open', () => {
     });
     const options = { method: 'GET' as const, headers: new Headers(), signal: AbortSignal.timeout(60_000) };
     const opened = await new AgentTransport().open(url, options);
-    if (opened.kind !== 'response') throw new Error(opened.detail);
+    if (opened.kind !== 'response') throw new Error(opened.detail.sentence);
     expect([opened.response.status, await opened.response.text()]).toEqual([302, 'moved']);
     const refused = await new AgentTransport().open('http://169.254.169.254/', options);
     expect(refused).toMatchObject({ kind: 'fault', fault: 'refused' });

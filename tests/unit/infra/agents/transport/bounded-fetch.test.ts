@@ -38,7 +38,7 @@ describe('a request that failed before it was sent', () => {
     ],
   ])('is reported as unsent: %s', async (code, message, detail) => {
     const fault = await faultWith(Object.assign(new Error(message), { code }));
-    expect(fault).toMatchObject({ kind: 'fault', fault: 'not-connected', detail });
+    expect(fault).toMatchObject({ kind: 'fault', fault: 'not-connected', detail: { sentence: detail } });
   });
 });
 
@@ -47,7 +47,10 @@ describe('a request that may have been received', () => {
     const cause = Object.assign(new Error('bad record mac\n'), {
       code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC',
     });
-    expect(await faultWith(cause)).toMatchObject({ fault: 'no-answer', detail: 'bad record mac' });
+    expect(await faultWith(cause)).toMatchObject({
+      fault: 'no-answer',
+      detail: { sentence: 'bad record mac' },
+    });
   });
 });
 

@@ -52,8 +52,10 @@ describe('egress to an IP address', () => {
     '::ffff:0:a9fe:a9fe',
     `::${METADATA}`,
   ])('refuses %s unless the policy is any', (address) => {
-    expect(new Egress('private').refusalOf(address)).toMatch(/metadata or link-local.*WA2AI_EGRESS=private/);
-    expect(new Egress('public').refusalOf(address)).toMatch(/WA2AI_EGRESS=public/);
+    expect(new Egress('private').refusalOf(address)?.sentence).toMatch(
+      /metadata or link-local.*WA2AI_EGRESS=private/,
+    );
+    expect(new Egress('public').refusalOf(address)?.sentence).toMatch(/WA2AI_EGRESS=public/);
     expect(new Egress('any').refusalOf(address)).toBeUndefined();
   });
 
@@ -96,7 +98,7 @@ describe('egress to an IP address', () => {
     'ff02::1',
   ])('refuses %s only under the policy public', (address) => {
     expect(new Egress('private').refusalOf(address)).toBeUndefined();
-    expect(new Egress('public').refusalOf(address)).toMatch(/not a public address/);
+    expect(new Egress('public').refusalOf(address)?.sentence).toMatch(/not a public address/);
   });
 
   it.each([
@@ -132,7 +134,7 @@ describe('egress to a name', () => {
     const egress = new Egress('private', resolvingTo(METADATA));
     expect(await get('http://metadata.google.internal/', egress)).toMatchObject({
       fault: 'refused',
-      detail: expect.stringContaining(`metadata.google.internal resolves to ${METADATA}`),
+      detail: { sentence: expect.stringContaining(`metadata.google.internal resolves to ${METADATA}`) },
     });
   });
 
@@ -206,8 +208,8 @@ describe('the address at which wa2ai listens', () => {
   ])('is refused as %s under every policy', async (url) => {
     for (const policy of policies) {
       const egress = new Egress(policy, undefined, listeningAt('127.0.0.1'));
-      expect(egress.refusalOfUrl(url)).toMatch(/where wa2ai itself listens/);
-      expect(egress.anywhere().refusalOfUrl(url)).toMatch(/where wa2ai itself listens/);
+      expect(egress.refusalOfUrl(url)?.sentence).toMatch(/where wa2ai itself listens/);
+      expect(egress.anywhere().refusalOfUrl(url)?.sentence).toMatch(/where wa2ai itself listens/);
       expect(await get(url, egress)).toMatchObject({ kind: 'fault', fault: 'refused' });
     }
   });
@@ -221,7 +223,7 @@ describe('the address at which wa2ai listens', () => {
         const egress = new Egress(policy, resolvingTo('127.0.0.1'), own);
         expect(await get(`http://${name}:${server.port}/`, egress)).toMatchObject({
           fault: 'refused',
-          detail: expect.stringContaining('where wa2ai itself listens'),
+          detail: { sentence: expect.stringContaining('where wa2ai itself listens') },
         });
       }
       expect(server.requests).toEqual([]);

@@ -4,7 +4,12 @@ import { exchangeError } from '../../../../../router/src/infra/agents/transport/
 const same = (text: string) => text;
 
 describe('exchangeError', () => {
-  const context = { agent: 'NPC agent', aborted: 'too slow', nowMs: 0, redact: same };
+  const context = {
+    agent: { sentence: 'NPC agent' },
+    aborted: { sentence: 'too slow' },
+    nowMs: 0,
+    redact: same,
+  };
   const answer = (status: number) => ({
     kind: 'answer' as const,
     status,
@@ -14,7 +19,7 @@ describe('exchangeError', () => {
   const fault = (kind: 'refused' | 'not-connected' | 'no-answer' | 'broken' | 'too-large' | 'aborted') => ({
     kind: 'fault' as const,
     fault: kind,
-    detail: 'because',
+    detail: { sentence: 'because' },
   });
 
   it.each([

@@ -12,7 +12,7 @@ it.each([
   // A gateway may have lost the answer.
   [502, undefined, true],
 ])('status %i was not taken, wait %s ms, may have run: %s', (status, waitMs, mayHaveRun) => {
-  expect(rejectedError({ status, headers }, 'Busy.', 0)).toMatchObject({
+  expect(rejectedError({ status, headers }, { sentence: 'Busy.' }, 0)).toMatchObject({
     message: 'Busy.',
     disposition: 'retry',
     isAway: true,
@@ -22,7 +22,7 @@ it.each([
 });
 
 it.each([400, 500, 504])('status %i may have been taken', (status) => {
-  expect(rejectedError({ status, headers }, 'Busy.', 0)).toBeUndefined();
+  expect(rejectedError({ status, headers }, { sentence: 'Busy.' }, 0)).toBeUndefined();
 });
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12, 0, 0);

@@ -128,7 +128,7 @@ describe('WebhookAgentClient', () => {
   });
 
   it('sends nothing when the token or the attempt cannot be stored', async () => {
-    const fail = () => Promise.reject(new StorageUnavailableError('gone'));
+    const fail = () => Promise.reject(new StorageUnavailableError({ sentence: 'gone' }));
     await expect(aClient().send({}, { replyToken: fail })).rejects.toThrow('gone');
     await expect(aClient().send({}, { beforeRequest: fail })).rejects.toThrow('gone');
   });

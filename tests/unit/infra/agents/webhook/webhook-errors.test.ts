@@ -60,7 +60,7 @@ describe('the error of a fault', () => {
     ['too-large', 'dead', 'AGENT_PROTOCOL'],
     ['aborted', 'uncertain', 'AGENT_TIMEOUT'],
   ] as const)('of %s is %s', async (fault, disposition, code) => {
-    const error = await errorOf({ kind: 'fault', fault, detail: 'top-secret detail' });
+    const error = await errorOf({ kind: 'fault', fault, detail: { sentence: 'top-secret detail' } });
     expect(error).toMatchObject({ disposition, code });
     expect(error.message).not.toContain('top-secret');
   });

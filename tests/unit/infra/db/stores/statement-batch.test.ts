@@ -61,7 +61,7 @@ describe('StatementBatch', () => {
     let statements = 0;
     const batch = new StatementBatch<number, string>(async () => {
       statements += 1;
-      throw new StorageUnavailableError('down');
+      throw new StorageUnavailableError({ sentence: 'down' });
     }, 10);
     const ends = await Promise.allSettled([1, 2].map((item) => batch.add(item)));
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);

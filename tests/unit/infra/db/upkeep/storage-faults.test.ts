@@ -16,14 +16,14 @@ describe('troubleOf', () => {
   ])('classifies %s as %s, and names the code', (code, kind) => {
     const trouble = troubleOf(code, ofServer('x'));
     expect(trouble?.kind).toBe(kind);
-    expect(trouble?.sentence).toContain(code);
+    expect(trouble?.said.sentence).toContain(code);
   });
 
   it('quotes the server only when the error contains no message text', () => {
     const secret = 'permission denied for table message';
-    expect(troubleOf('42501', ofServer(secret))?.sentence).toContain(secret);
-    expect(troubleOf('53100', ofServer('value "hello Ana"'))?.sentence).not.toContain('Ana');
-    expect(troubleOf('42501', new Error('Prisma quotes "hello Ana"'))?.sentence).not.toContain('Ana');
+    expect(troubleOf('42501', ofServer(secret))?.said.sentence).toContain(secret);
+    expect(troubleOf('53100', ofServer('value "hello Ana"'))?.said.sentence).not.toContain('Ana');
+    expect(troubleOf('42501', new Error('Prisma quotes "hello Ana"'))?.said.sentence).not.toContain('Ana');
   });
 
   it.each([undefined, '40P01', '57P01', '23505'])('does not classify %s', (code) => {

@@ -183,8 +183,8 @@ describe('the connection of an account', () => {
   it('ends the socket at once, and once, when the database fails', async () => {
     const { connection, open, sockets, statuses } = setup();
     await open();
-    connection.storageFailed(new StorageUnavailableError('no database'));
-    connection.storageFailed(new StorageUnavailableError('no database'));
+    connection.storageFailed(new StorageUnavailableError({ sentence: 'no database' }));
+    connection.storageFailed(new StorageUnavailableError({ sentence: 'no database' }));
     expect(sockets[0]?.ends).toBe(1);
     expect(() => connection.openSocket()).toThrow(NotConnectedError);
     await settle();

@@ -17,7 +17,7 @@ function answer(body: string, more: { status?: number; headers?: Record<string, 
 function read(pages: Record<string, Page>, asked: Array<Parameters<FetchPage>> = []) {
   const fetchPage: FetchPage = async (...call) => {
     asked.push(call);
-    return pages[call[0]] ?? { kind: 'fault', detail: `nothing at ${call[0]}` };
+    return pages[call[0]] ?? { kind: 'fault', detail: { sentence: `nothing at ${call[0]}` } };
   };
   return readClientRevision(URL, { fetchPage, clock: new FakeClock(), signal: new AbortController().signal });
 }
@@ -47,7 +47,7 @@ describe('readClientRevision', () => {
     ['another status', answer('"client_revision":1', { status: 500 }), 'status 500'],
     [
       'a fault',
-      { kind: 'fault' as const, detail: 'the answer is larger than 1000000 bytes' },
+      { kind: 'fault' as const, detail: { sentence: 'the answer is larger than 1000000 bytes' } },
       'the answer is larger than 1000000 bytes',
     ],
   ])('fails for %s', async (_name, page, problem) => {
@@ -83,7 +83,7 @@ describe('readClientRevision', () => {
     const clock = new FakeClock();
     const fetchPage: FetchPage = (_url, { signal }) =>
       new Promise((resolve) => {
-        signal.addEventListener('abort', () => resolve({ kind: 'fault', detail: 'aborted' }));
+        signal.addEventListener('abort', () => resolve({ kind: 'fault', detail: { sentence: 'aborted' } }));
       });
     const read = readClientRevision(URL, { fetchPage, clock, signal: new AbortController().signal });
     await clock.advanceMs(10_000);

@@ -35,7 +35,7 @@ function setup(
   const log = recordingLog();
   const fetchPage = async (): Promise<Page> => {
     served.lookUps += 1;
-    if (served.revision === undefined) return { kind: 'fault', detail: 'cannot be reached' };
+    if (served.revision === undefined) return { kind: 'fault', detail: { sentence: 'cannot be reached' } };
     const body = Buffer.from(`"client_revision":${served.revision}`);
     return { kind: 'answer', status: 200, headers: new Headers(), body };
   };
@@ -243,7 +243,10 @@ describe('a refused version', () => {
     const wayOf = (accountId: string) => async (): Promise<Page> => {
       asked.push(accountId);
       if (accountId === 'down' || served.revision === undefined)
-        return { kind: 'fault', detail: 'The proxy of this account does not answer (ECONNREFUSED).' };
+        return {
+          kind: 'fault',
+          detail: { sentence: 'The proxy of this account does not answer (ECONNREFUSED).' },
+        };
       const body = Buffer.from(`"client_revision":${served.revision}`);
       return { kind: 'answer', status: 200, headers: new Headers(), body };
     };

@@ -167,7 +167,7 @@ describe('one connection', () => {
   ])(
     'shows a proxy that does not connect it and tries again (it refuses: %s)',
     async (isRefusal, longestMs) => {
-      failing = new ProxyFailedError('The proxy is down.', { isRefusal });
+      failing = new ProxyFailedError({ sentence: 'The proxy is down.' }, { isRefusal });
       draw = 1;
       await start();
       for (let attempt = 0; attempt < 12; attempt += 1) await clock.advanceMs(60_000);

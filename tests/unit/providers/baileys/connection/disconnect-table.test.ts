@@ -51,7 +51,7 @@ describe('the action after a disconnect', () => {
   ] as const)(
     'names the proxy that did not connect, also inside of an error of Baileys',
     (isRefusal, proxy) => {
-      const error = new ProxyFailedError('The proxy is down.', { isRefusal });
+      const error = new ProxyFailedError({ sentence: 'The proxy is down.' }, { isRefusal });
       const wrapped = Object.assign(boom(408), { data: error });
       for (const each of [error, wrapped]) {
         expect(actionFor(disconnectOf(each, true))).toEqual({

@@ -25,7 +25,7 @@ class HeldStore extends MemoryKeyStore {
     return new Promise((resolve, reject) => {
       this.running.push({
         end: () => resolve([]),
-        fail: () => reject(new StorageUnavailableError('no database')),
+        fail: () => reject(new StorageUnavailableError({ sentence: 'no database' })),
       });
     });
   }

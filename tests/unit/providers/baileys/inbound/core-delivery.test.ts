@@ -81,7 +81,7 @@ describe('a message', () => {
   });
 
   it('is delivered again until core stores it', async () => {
-    refusals = [1, 2, 3].map(() => new StorageUnavailableError('no database'));
+    refusals = [1, 2, 3].map(() => new StorageUnavailableError({ sentence: 'no database' }));
     const done = handOver.deliver(decrypted());
     await clock.untilSleeping();
     await clock.advanceMs(60_000);
@@ -90,7 +90,7 @@ describe('a message', () => {
   });
 
   it('that core refuses finally is given up at once', async () => {
-    refusals = [new SendRefusedError('never')];
+    refusals = [new SendRefusedError({ sentence: 'never' })];
     expect(await handOver.deliver(decrypted())).toBe('refused');
   });
 
@@ -104,7 +104,7 @@ describe('a message', () => {
   });
 
   it('that waits for core stays in the journal when the service stops', async () => {
-    refusals = [new StorageUnavailableError('no database')];
+    refusals = [new StorageUnavailableError({ sentence: 'no database' })];
     const done = handOver.deliver(decrypted());
     await clock.untilSleeping();
     handOver.stop();

@@ -46,8 +46,8 @@ class WatchedStore extends MemoryKeyStore {
     await this.gate;
     const isFailing = change.journal.some(({ waMessageId }) => waMessageId === this.failing?.waMessageId);
     if (this.failing && isFailing) throw this.failing.error;
-    if (this.isDown) throw new StorageUnavailableError('no database');
-    if (this.isInboxDown && change.messages) throw new StorageUnavailableError('no inbox');
+    if (this.isDown) throw new StorageUnavailableError({ sentence: 'no database' });
+    if (this.isInboxDown && change.messages) throw new StorageUnavailableError({ sentence: 'no inbox' });
     this.commits += 1;
     return super.commit(scope, change);
   }
@@ -324,7 +324,7 @@ describe('a message that reaches the socket', () => {
     const commit = store.commit.bind(store);
     store.commit = async (...change) => {
       await commit(...change);
-      throw new StorageUnavailableError('no answer');
+      throw new StorageUnavailableError({ sentence: 'no answer' });
     };
     const failed = next('failed');
     arrive(node);
@@ -343,7 +343,7 @@ describe('a message that reaches the socket', () => {
   it('ends as undecryptable when the database rejects it, and the others are answered', async () => {
     const { connect, arrive, next, stanza, received, said, store, runner } = await setup();
     connect();
-    store.failing = { waMessageId: 'B', error: new StorageRejectedError('rejected') };
+    store.failing = { waMessageId: 'B', error: new StorageRejectedError({ sentence: 'rejected' }) };
     const [a, b, c] = [await stanza('A'), await stanza('B'), await stanza('C')];
     const refused = next('refused');
     for (const node of [a, b, c]) arrive(node);
@@ -356,7 +356,7 @@ describe('a message that reaches the socket', () => {
 
   it('ends as undecryptable after two connections that it ended with a database that works', async () => {
     const { connect, arrive, next, stanza, received, said, store, auth, runner } = await setup();
-    const error = new StorageUnavailableError('canceled', { isAnswer: true });
+    const error = new StorageUnavailableError({ sentence: 'canceled' }, { isAnswer: true });
     store.failing = { waMessageId: 'A', error };
     const node = await stanza('A');
     for (let connection = 1; connection <= 2; connection += 1) {
@@ -472,7 +472,7 @@ describe('a message that core only stores before its turn', () => {
     store.commit = async (...change) => {
       await commit(...change);
       store.isDown = true;
-      throw new StorageUnavailableError('no answer');
+      throw new StorageUnavailableError({ sentence: 'no answer' });
     };
     const failed = next('failed');
     arrive(node);
@@ -642,7 +642,7 @@ describe('the journal of an earlier process', () => {
   ])('is delivered in stanza order before anything else (core took %s)', async (_, failing) => {
     const first = await setup();
     first.state.receive = async ({ text }) => {
-      if (failing.includes(text)) throw new StorageUnavailableError('no database');
+      if (failing.includes(text)) throw new StorageUnavailableError({ sentence: 'no database' });
     };
     first.connect();
     for (const id of ['A', 'B', 'C']) {

@@ -138,7 +138,8 @@ describe('passing on receipts', () => {
   it('drops a receipt that can never be stored, and stores the others', async () => {
     const stored: string[] = [];
     const batch = new ReceiptBatch(async (receipts) => {
-      if (receipts.some(({ waMessageId }) => waMessageId === 'B')) throw new StorageRejectedError('rejected');
+      if (receipts.some(({ waMessageId }) => waMessageId === 'B'))
+        throw new StorageRejectedError({ sentence: 'rejected' });
       stored.push(...receipts.map((r) => r.waMessageId));
     }, recordingLog());
     batch.add([item('A'), item('B'), item('C')]);

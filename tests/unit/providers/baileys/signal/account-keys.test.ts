@@ -17,12 +17,12 @@ class WatchedStore extends MemoryKeyStore {
 
   override async read(scope: KeyScope, names: readonly KeyName[]) {
     this.reads.push(names.map(({ keyId }) => keyId));
-    if (this.isDown) throw new StorageUnavailableError('no database');
+    if (this.isDown) throw new StorageUnavailableError({ sentence: 'no database' });
     return super.read(scope, names);
   }
 
   override async commit(scope: KeyScope, change: KeyChange): ReturnType<MemoryKeyStore['commit']> {
-    if (this.isDown) throw new StorageUnavailableError('no database');
+    if (this.isDown) throw new StorageUnavailableError({ sentence: 'no database' });
     return super.commit(scope, change);
   }
 }

@@ -29,7 +29,7 @@ class WatchedStore extends MemoryKeyStore {
     await this.gate;
     if (this.failures > 0) {
       this.failures -= 1;
-      throw new StorageUnavailableError('no database');
+      throw new StorageUnavailableError({ sentence: 'no database' });
     }
     return super.commit(at, change);
   }
@@ -215,7 +215,7 @@ describe('keys', () => {
 
   it('that cannot be read void the step, whatever it returns', async () => {
     const { steps } = await open();
-    store.read = () => Promise.reject(new StorageUnavailableError('no database'));
+    store.read = () => Promise.reject(new StorageUnavailableError({ sentence: 'no database' }));
     const step = steps.run(async (unit) => {
       await Promise.resolve(steps.keys.get('session', ['a'])).catch(() => undefined);
       unit.set({ session: { a: { _sessions: {} } as never } });

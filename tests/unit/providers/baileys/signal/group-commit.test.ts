@@ -19,10 +19,11 @@ class WatchedStore extends MemoryKeyStore {
   override async commit(scope: KeyScope, change: KeyChange): ReturnType<MemoryKeyStore['commit']> {
     this.commits.push(change);
     await this.gate;
-    if (change.puts.some(({ value }) => value === this.rejected)) throw new StorageRejectedError('rejected');
+    if (change.puts.some(({ value }) => value === this.rejected))
+      throw new StorageRejectedError({ sentence: 'rejected' });
     if (this.failures > 0) {
       this.failures -= 1;
-      throw new StorageUnavailableError('no database');
+      throw new StorageUnavailableError({ sentence: 'no database' });
     }
     return super.commit(scope, change);
   }

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Clock } from '../../../../core/clock.ts';
 import { AgentProtocolError } from '../../../../core/errors.ts';
+import { say } from '../../../../core/phrases.ts';
 import { baseOf, cardAddress, type OwnHeaders, ownHeaders } from '../../card-address.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 import type { Fetched } from '../../transport/bounded-fetch.ts';
@@ -222,9 +223,7 @@ export function a2aServer(
     const has = card.supportedInterfaces
       .map((one) => `${one.protocolBinding} ${one.protocolVersion}`)
       .join(', ');
-    throw new AgentProtocolError(
-      `The card of the A2A agent has no interface for version ${version} and transport ${transport}. It has: ${has.slice(0, 300)}.`,
-    );
+    throw new AgentProtocolError(say('a2a.no-interface', { version, transport, has: has.slice(0, 300) }));
   }
   const url = cardAddress(chosen.url, found.cardUrl, isHosted);
   const used: AgentInterface = { ...chosen, url };
@@ -250,9 +249,7 @@ function versionOf(written: string): '1.0' | '0.3' | undefined {
 function cardBySettings(agentEndpoint: string, settings: A2aSettings): AgentCard {
   const { version = 'auto', transport = 'auto', streaming = false } = settings;
   if (version === 'auto' || transport === 'auto') {
-    throw new AgentProtocolError(
-      'The A2A agent has no agent card. Set config.a2a.cardUrl, or name version and transport of an agent without a card.',
-    );
+    throw new AgentProtocolError(say('a2a.without-card'));
   }
   const protocolBinding = BINDINGS[transport];
   return {

@@ -7,6 +7,7 @@ import {
   type MediaInfo,
   type ReplyFile,
 } from '../../../../core/models.ts';
+import { say } from '../../../../core/phrases.ts';
 import { shortTaskId } from '../../../../core/tasks.ts';
 import type { OwnHeaders } from '../../card-address.ts';
 import { type JsonTemplate, readableFields, renderJsonTemplate } from '../../json-template.ts';
@@ -25,11 +26,16 @@ export interface AnswerContext extends Pick<OwnHeaders, 'headersFor'> {
   redact: Redact;
 }
 
-/** Codes of dead letters, with what the agent did. */
-const FAILURES: Partial<Record<A2aState, [code: ErrorCode, did: string]>> = {
-  failed: ['AGENT_TASK_FAILED', 'failed'],
-  rejected: ['AGENT_TASK_REJECTED', 'was rejected by the agent'],
-  'auth-required': ['AGENT_AUTH_REQUIRED', 'needs a login that wa2ai cannot give'],
+/** Codes of dead letters, with the codes of their sentences. */
+const FAILURES: Partial<
+  Record<
+    A2aState,
+    [code: ErrorCode, sentence: 'a2a.task-failed' | 'a2a.task-rejected' | 'a2a.task-needs-login']
+  >
+> = {
+  failed: ['AGENT_TASK_FAILED', 'a2a.task-failed'],
+  rejected: ['AGENT_TASK_REJECTED', 'a2a.task-rejected'],
+  'auth-required': ['AGENT_AUTH_REQUIRED', 'a2a.task-needs-login'],
 };
 
 /**
@@ -47,12 +53,11 @@ export async function answerOfTask(task: Task, context: AnswerContext): Promise<
     const text = state === 'canceled' ? `Task ${shortTaskId(taskId)} was cancelled.` : answer.text;
     return responseOf({ ...answer, text }, metadata);
   }
-  const [code, did] = failure;
-  const said = textOf(answerParts(task).flat());
-  const why = context.redact(errorText(said));
+  const [code, sentence] = failure;
+  const why = context.redact(errorText(textOf(answerParts(task).flat())));
   const forPerson = context.output && answer.text.trim() !== '' ? answer.text : undefined;
-  const sentence = `Task ${taskId} of the A2A agent ${did}${why && `: ${why}`}.`;
-  throw new AgentTaskError(code, sentence, forPerson).withDetail(metadata);
+  const said = say(sentence, { task: taskId, details: why && `: ${why}` });
+  throw new AgentTaskError(code, said, forPerson).withDetail(metadata);
 }
 
 /** The reply for a message that is no task. */
@@ -169,9 +174,7 @@ export async function filesOf(
 }
 
 function tooLarge(bytes: number): AgentProtocolError {
-  return new AgentProtocolError(
-    `The A2A agent answered with a file of ${bytes} bytes; at most ${MAX_MEDIA_BYTES} can be sent.`,
-  );
+  return new AgentProtocolError(say('a2a.file-too-large', { bytes, max: MAX_MEDIA_BYTES }));
 }
 
 function fileOf(bytes: Uint8Array, written: string, name: string): ReplyFile {

@@ -7,6 +7,7 @@ import {
   AgentUnavailableError,
   Wa2aiError,
 } from '../../../../core/errors.ts';
+import { say } from '../../../../core/phrases.ts';
 import type { OwnHeaders } from '../../card-address.ts';
 import { type AgentTransport, exchangeError, type Redact } from '../../transport/agent-transport.ts';
 import type { Fetched } from '../../transport/bounded-fetch.ts';
@@ -128,7 +129,7 @@ export class A2aConnection {
           limited.removeEventListener('abort', late);
         }
       });
-      if (first.done) throw new AgentProtocolError('The A2A agent answered with an empty stream.');
+      if (first.done) throw new AgentProtocolError(say('a2a.empty-stream'));
       yield first.value;
       for await (const event of events) yield event;
     } catch (error) {
@@ -176,26 +177,27 @@ interface A2aErrorContext {
 export function a2aError(error: unknown, context: A2aErrorContext): Wa2aiError {
   if (error instanceof Wa2aiError) return error;
   const { failure, isTimeout, timeoutMs, nowMs, redact } = context;
-  const aborted = `The A2A agent did not answer within ${timeoutMs} ms.`;
+  const agent = say('agent-name.a2a');
+  const aborted = say('agent.silent', { agent, ms: timeoutMs });
   if (isTimeout) return new AgentTimeoutError(aborted);
   // A status with an error of the protocol in its body is the agent's own word.
   const isReported = failure?.kind === 'answer' && failure.status >= 400 && isProtocolError(error);
   if (failure && !(isReported && !isAwayStatus(failure))) {
-    return exchangeError(failure, { agent: 'A2A agent', aborted, nowMs, redact });
+    return exchangeError(failure, { agent, aborted, nowMs, redact });
   }
-  const reason = redact(errorText(error instanceof Error ? error.message : String(error)));
+  const why = redact(errorText(error instanceof Error ? error.message : String(error)));
   if (isBroken(error)) {
-    return new AgentUnavailableError(`The connection to the A2A agent was lost: ${reason}`, {
+    return new AgentUnavailableError(say('a2a.connection-lost', { why }), {
       cause: error,
       mayHaveRun: true,
     });
   }
   if (isProtocolError(error)) {
-    return new AgentProtocolError(`The A2A agent answered with an error: ${reason}`, {
+    return new AgentProtocolError(say('a2a.answered-error', { why }), {
       code: 'AGENT_REPORTED_ERROR',
     });
   }
-  return new AgentProtocolError(`The A2A agent answered with something that is not A2A: ${reason}`);
+  return new AgentProtocolError(say('a2a.not-a2a', { why }));
 }
 
 function isAwayStatus(failure: Fetched): boolean {
@@ -261,7 +263,7 @@ export function a2aFetch(
     const { status } = response;
     const limit = response.ok ? limitOf(response) : MAX_REFUSAL_BYTES;
     const tooLarge = () =>
-      fail({ kind: 'fault', fault: 'too-large', detail: `the answer is larger than ${limit} bytes` });
+      fail({ kind: 'fault', fault: 'too-large', detail: say('fetch.too-large', { bytes: limit }) });
     if (response.ok && declaredLength(response) > limit) {
       // Its body is not read: that would only take time.
       response.body?.cancel().catch(() => undefined);

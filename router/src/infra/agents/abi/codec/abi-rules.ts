@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentProtocolError } from '../../../../core/errors.ts';
+import { say } from '../../../../core/phrases.ts';
 import { withoutTrailing } from '../../../../core/text.ts';
 import type { SettingsProblem } from '../../agent-kind.ts';
 import { placeholderProblems } from '../../message-template.ts';
@@ -131,14 +132,13 @@ export function outputsIn(
 ): Buffer {
   if (envelope === 'raw') return body;
   const answer = envelopeOf(body);
-  if (!answer)
-    throw new AgentProtocolError('The ABI agent did not answer with the JSON envelope {steps, result}.');
+  if (!answer) throw new AgentProtocolError(say('abi.no-envelope'));
   const { result } = answer;
   if (typeof result !== 'string' || !/^0x(?:[0-9a-f]{2})*$/i.test(result)) {
     const names = answer.steps.map(({ name }) => name ?? '?').join(', ');
     const said = redact(envelopeError(body) ?? '');
     throw new AgentProtocolError(
-      `The ABI agent's JSON envelope contains no hex result (steps: ${names.slice(0, 200)})${said && `: ${said}`}.`,
+      say('abi.no-hex-result', { names: names.slice(0, 200), details: said && `: ${said}` }),
     );
   }
   return Buffer.from(result.slice(2), 'hex');
@@ -152,7 +152,7 @@ export function outputsIn(
 export function callUrl(endpoint: string, path: string | undefined): string {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new AgentProtocolError("The ABI agent's endpoint is not an http:// or https:// address.");
+    throw new AgentProtocolError(say('abi.bad-address'));
   }
   if (path === undefined) return url.href;
   return `${url.origin}${withoutTrailing(url.pathname, '/')}/${path.replace(/^\/+/, '')}${url.search}`;

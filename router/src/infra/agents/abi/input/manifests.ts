@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Clock, orAbort } from '../../../../core/clock.ts';
 import { AgentProtocolError, AgentUnavailableError } from '../../../../core/errors.ts';
+import { say } from '../../../../core/phrases.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 import { redirectHint } from '../../transport/bounded-fetch.ts';
 import { bodyText } from '../../transport/error-text.ts';
@@ -69,44 +70,42 @@ export class Manifests {
   }
 }
 
-const LATE = "The ABI agent's manifest did not arrive in time.";
+const LATE = say('abi.manifest-late');
 
 async function fetchText(transport: AgentTransport, url: string, signal: AbortSignal): Promise<string> {
   const headers = new Headers({ accept: 'application/json' });
   const fetched = await transport.fetch(url, { method: 'GET', headers, signal, maxBytes: MAX_BYTES });
   if (fetched.kind === 'fault') {
     if (fetched.fault === 'refused') {
-      throw new AgentProtocolError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`, {
+      throw new AgentProtocolError(say('abi.manifest-not-fetched', { why: fetched.detail }), {
         code: 'AGENT_ADDRESS_REFUSED',
       });
     }
-    if (fetched.fault === 'too-large')
-      throw new AgentProtocolError("The ABI agent's manifest is larger than 1 MB.");
+    if (fetched.fault === 'too-large') throw new AgentProtocolError(say('abi.manifest-too-large'));
     if (fetched.fault === 'aborted') throw new AgentUnavailableError(LATE);
-    throw new AgentUnavailableError(`The ABI agent's manifest cannot be fetched: ${fetched.detail}.`, {
+    throw new AgentUnavailableError(say('abi.manifest-not-fetched', { why: fetched.detail }), {
       isAway: fetched.fault === 'not-connected',
     });
   }
   if (fetched.status === 200) return bodyText(fetched);
-  const sentence = `The ABI agent's manifest cannot be fetched: status ${fetched.status}${redirectHint(fetched)}.`;
+  const { status } = fetched;
+  const said = say('abi.manifest-status', { status, hint: redirectHint(fetched) ?? '' });
   throw fetched.status >= 500 || fetched.status === 429
-    ? new AgentUnavailableError(sentence, { isAway: [429, 502, 503].includes(fetched.status) })
-    : new AgentProtocolError(sentence);
+    ? new AgentUnavailableError(said, { isAway: [429, 502, 503].includes(fetched.status) })
+    : new AgentProtocolError(said);
 }
 
 function entriesIn(text: string): unknown[] {
   const entries = abiEntriesOf(parsed(text));
   if (entries) return entries;
-  throw new AgentProtocolError(
-    'The ABI agent\'s manifest contains no ABI: an array, or an object with one under "abi".',
-  );
+  throw new AgentProtocolError(say('abi.manifest-without-abi'));
 }
 
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new AgentProtocolError("The ABI agent's manifest is not JSON.");
+    throw new AgentProtocolError(say('abi.manifest-not-json'));
   }
 }
 

@@ -1,6 +1,7 @@
 import { detectMediaType } from '../../../../core/delivery/agent-file.ts';
 import { AgentProtocolError } from '../../../../core/errors.ts';
 import { MAX_MEDIA_BYTES, type ReplyFile } from '../../../../core/models.ts';
+import { type Said, say } from '../../../../core/phrases.ts';
 import type { AbiFileOutput } from '../abi-settings.ts';
 import {
   AbiDefinitionError,
@@ -296,7 +297,11 @@ interface RenderedFile {
 }
 
 const KINDS: AbiFileKind[] = ['image', 'audio', 'document'];
-const A: Record<AbiFileKind, string> = { image: 'an image', audio: 'audio', document: 'a document' };
+const A: Record<AbiFileKind, Said> = {
+  image: say('abi.an-image'),
+  audio: say('abi.an-audio-file'),
+  document: say('abi.a-document'),
+};
 const MIME_TYPE = /^[\w.+-]{1,60}\/[\w.+-]{1,60}(?:; ?[\w-]{1,20}="?[\w.+-]{1,40}"?)?$/;
 const MAX_FILE_NAME_CHARS = 200;
 
@@ -313,19 +318,21 @@ export function parseFileOutput(output: AbiFileOutput, outputs: readonly AbiPara
   const reference = soleReference(output[kind] ?? '', outputs);
   if (!reference) {
     throw new AbiDefinitionError(
-      `has ${A[kind]} that is not one output, such as {{${outputs[0]?.name || '0'}}}`,
+      `has ${A[kind].sentence} that is not one output, such as {{${outputs[0]?.name || '0'}}}`,
     );
   }
   if (reference.type.kind !== 'bytes') {
     const type = shortened(typeText(reference.type));
-    throw new AbiDefinitionError(`makes ${A[kind]} of an output of type ${type}; only bytes can be one`);
+    throw new AbiDefinitionError(
+      `makes ${A[kind].sentence} of an output of type ${type}; only bytes can be one`,
+    );
   }
   const { mimeType, fileName, caption } = output;
   if (caption !== undefined && kind === 'audio') {
     throw new AbiDefinitionError('has a caption, which WhatsApp does not show with audio');
   }
   if (fileName !== undefined && kind !== 'document') {
-    throw new AbiDefinitionError(`has a fileName, which WhatsApp does not show with ${A[kind]}`);
+    throw new AbiDefinitionError(`has a fileName, which WhatsApp does not show with ${A[kind].sentence}`);
   }
   const template: FileTemplate = { kind, path: reference.path };
   if (mimeType !== undefined) {
@@ -351,16 +358,16 @@ export function renderFile(
   const { kind, path } = template;
   const hex = outputAt(path, outputs, values);
   const bytes = Buffer.from(typeof hex === 'string' ? hex.slice(2) : '', 'hex');
-  if (bytes.length === 0) throw new AgentProtocolError(`The ABI agent answered ${A[kind]} with 0 bytes.`);
+  if (bytes.length === 0) throw new AgentProtocolError(say('abi.empty-file', { kind: A[kind] }));
   if (bytes.length > MAX_MEDIA_BYTES) {
     throw new AgentProtocolError(
-      `The ABI agent answered ${A[kind]} with ${bytes.length} bytes; at most ${MAX_MEDIA_BYTES} can be sent.`,
+      say('abi.file-too-large', { kind: A[kind], bytes: bytes.length, max: MAX_MEDIA_BYTES }),
     );
   }
   const text = (part: OutputTemplate | undefined) => part && renderTemplate(part, outputs, values).trim();
   const mimeType = text(template.mimeType) || mediaTypeOf(bytes, kind);
   const mistake = mimeTypeMistake(kind, mimeType);
-  if (mistake) throw new AgentProtocolError(`The ABI agent answered ${A[kind]} with a type that ${mistake}.`);
+  if (mistake) throw new AgentProtocolError(say('abi.bad-type', { kind: A[kind], why: mistake }));
   const fileName = text(template.fileName)
     ?.replace(/[\p{Cc}/\\]/gu, '_')
     .slice(0, MAX_FILE_NAME_CHARS);

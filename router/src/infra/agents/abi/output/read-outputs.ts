@@ -6,7 +6,8 @@ import {
   type Wa2aiError,
 } from '../../../../core/errors.ts';
 import type { IncomingMessage } from '../../../../core/models.ts';
-import { type Redact, redactor, rejectedError } from '../../transport/agent-transport.ts';
+import { changed, say } from '../../../../core/phrases.ts';
+import { detailsOf, type Redact, redactor, rejectedError } from '../../transport/agent-transport.ts';
 import { type Fetched, redirectHint } from '../../transport/bounded-fetch.ts';
 import { bodyText, errorText } from '../../transport/error-text.ts';
 import { AbiDecodeError, decodeValues } from '../codec/abi-decode.ts';
@@ -41,7 +42,7 @@ export function readOutputs(fetched: Fetched, context: CallContext): AbiValue[] 
   const types = target.outputs.map(({ type }) => typeText(type)).join(', ');
   const encoded = fetched.status === 204 ? fetched.body : outputsIn(envelope, fetched.body, context.redact);
   if (encoded.length === 0) {
-    throw new AgentProtocolError(`The ABI agent answered nothing; ${target.name} answers (${types}).`);
+    throw new AgentProtocolError(say('abi.nothing', { name: target.name, types }));
   }
   try {
     return decodeValues(target.outputs, encoded, codec);
@@ -49,7 +50,10 @@ export function readOutputs(fetched: Fetched, context: CallContext): AbiValue[] 
     if (!(error instanceof AbiDecodeError)) throw error;
     const hint = envelope === 'raw' ? textHint(fetched.body, context.redact) : undefined;
     throw new AgentProtocolError(
-      `The ABI agent's answer of ${encoded.length} bytes to ${target.name} is not (${types}): it ${error.message}${hint ? `; ${hint}` : ''}.`,
+      say('abi.not-decoded', {
+        ...{ bytes: encoded.length, name: target.name, types },
+        why: `${error.message}${hint ? `; ${hint}` : ''}`,
+      }),
       { cause: error },
     );
   }
@@ -71,37 +75,39 @@ function textHint(body: Buffer, redact: Redact): string | undefined {
 
 function faultError(fault: Fetched & { kind: 'fault' }, context: CallContext): Wa2aiError {
   const { fault: kind, cause } = fault;
-  const detail = context.redact(fault.detail);
+  const agent = say('agent-name.abi');
+  const why = changed(fault.detail, context.redact);
   if (kind === 'refused') {
-    return new AgentProtocolError(`The ABI agent was not called: ${detail}.`, {
+    return new AgentProtocolError(say('agent.not-called', { agent, why }), {
       code: 'AGENT_ADDRESS_REFUSED',
     });
   }
   if (kind === 'not-connected') {
-    return new AgentUnavailableError(`The ABI agent cannot be reached: ${detail}.`, { cause, isAway: true });
+    return new AgentUnavailableError(say('agent.cannot-be-reached', { agent, why }), { cause, isAway: true });
   }
   if (kind === 'too-large') {
-    return new AgentProtocolError(`The ABI agent's answer is too large: ${detail}.`);
+    return new AgentProtocolError(say('abi.answer-too-large', { why }));
   }
-  const sentence =
+  const said =
     kind === 'aborted'
-      ? `The ABI agent did not answer within ${context.timeoutMs} ms.`
-      : `The connection to the ABI agent ended before its answer did: ${detail}.`;
+      ? say('agent.silent', { agent, ms: context.timeoutMs })
+      : say('abi.connection-ended', { why });
   return context.isIdempotent
-    ? new AgentUnavailableError(sentence, { cause })
-    : new AgentTimeoutError(sentence, { cause });
+    ? new AgentUnavailableError(said, { cause })
+    : new AgentTimeoutError(said, { cause });
 }
 
 function refusalError({ status, headers, body }: Answer, context: CallContext): Wa2aiError {
   const text = bodyText({ headers, body });
   const defect = knownDefect(context.target, status, text, context.codec);
-  const said = context.redact(errorText(envelopeError(body) ?? text));
-  const hints = `${context.redact(redirectHint({ status, headers }))}${defect ? ` (${defect})` : ''}`;
-  const sentence = `The ABI agent answered status ${status}${said && `: ${said}`}${hints}`;
-  const rejected = rejectedError({ status, headers }, sentence, context.nowMs);
+  const reported = errorText(envelopeError(body) ?? text);
+  const answered = detailsOf(reported, redirectHint({ status, headers }), context.redact);
+  const details = defect ? say('fetch.details', { text: answered, hint: ` (${defect})` }) : answered;
+  const said = say('agent.answered-status', { agent: say('agent-name.abi'), status, details });
+  const rejected = rejectedError({ status, headers }, said, context.nowMs);
   if (rejected) return rejected;
-  if (context.isIdempotent && (status === 400 || status >= 500)) return new AgentUnavailableError(sentence);
-  return status === 504 ? new AgentTimeoutError(sentence) : new AgentProtocolError(sentence);
+  if (context.isIdempotent && (status === 400 || status >= 500)) return new AgentUnavailableError(said);
+  return status === 504 ? new AgentTimeoutError(said) : new AgentProtocolError(said);
 }
 
 /** Output types that cannot be encoded when an agent wraps the single output in a list. */

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Clock } from '../../../../core/clock.ts';
+import type { Said } from '../../../../core/phrases.ts';
 import { baseOf, cardAddress, type OwnHeaders, ownHeaders } from '../../card-address.ts';
 import type { AgentTransport } from '../../transport/agent-transport.ts';
 import { bodyJson } from '../../transport/error-text.ts';
@@ -69,7 +70,7 @@ export interface CardAnswer {
   card?: NpcCard;
   /** Absent: there was no answer, for the reason `problem`. */
   status?: number;
-  problem?: string;
+  problem?: Said;
 }
 
 /** Asks for a card. Never throws for a failure of the server. */
@@ -85,7 +86,7 @@ export async function fetchCard(
     maxBytes: MAX_CARD_BYTES,
   });
   if (fetched.kind === 'fault') {
-    return { problem: fetched.fault === 'aborted' ? 'no answer in time' : fetched.detail };
+    return { problem: fetched.detail };
   }
   const card = fetched.status === 200 ? npcCardOf(bodyJson(fetched)) : undefined;
   return { status: fetched.status, ...(card && { card }) };

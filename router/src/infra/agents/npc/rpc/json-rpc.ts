@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Clock, withLimit } from '../../../../core/clock.ts';
 import { AgentProtocolError, AgentUnavailableError, type Wa2aiError } from '../../../../core/errors.ts';
+import { say } from '../../../../core/phrases.ts';
 import {
   type AgentTransport,
   exchangeError,
@@ -120,8 +121,8 @@ export async function callRpc(
     }),
   );
   signal?.throwIfAborted();
-  const aborted = `The NPC agent did not answer ${method} within ${timeoutMs} ms.`;
-  const context = { agent: 'NPC agent', aborted, nowMs: clock.now(), redact };
+  const aborted = say('npc.silent', { method, ms: timeoutMs });
+  const context = { agent: say('agent-name.npc'), aborted, nowMs: clock.now(), redact };
   if (fetched.kind === 'fault') throw exchangeError(fetched, context);
   const answer = answerSchema.safeParse(bodyJson(fetched)).data;
   if (answer?.error) {
@@ -130,7 +131,7 @@ export async function callRpc(
   }
   if (answer && 'result' in answer && fetched.status < 300) return { result: answer.result };
   if (fetched.status < 200 || fetched.status >= 300) throw exchangeError(fetched, context);
-  throw new AgentProtocolError(`The NPC agent answered ${method} with something that is no JSON-RPC 2.0.`);
+  throw new AgentProtocolError(say('npc.not-json-rpc', { method }));
 }
 
 /** Error codes of the specification that have their own meaning for a chat. */
@@ -177,10 +178,13 @@ function sentence(text: string): string {
 export function rpcError(error: RpcError, headers: Headers, nowMs: number, redact: Redact): Wa2aiError {
   const { code, message, data } = error;
   const text = redact(errorText(message ?? ''));
-  const said = `The NPC agent answered error ${code ?? 'without a code'}${text && `: ${text}`}.`;
+  const details = text && `: ${text}`;
+  const said =
+    code === undefined || code === null
+      ? say('npc.error-without-code', { details })
+      : say('npc.error', { code, details });
   if (code === AUTHENTICATION_FAILED) {
-    const sentence = `${said} Check config.npc.apiKey of the route, and whether the card names another host.`;
-    return new AgentProtocolError(sentence, { code: 'AGENT_ACCESS_DENIED' });
+    return new AgentProtocolError(say('npc.check-key', { error: said }), { code: 'AGENT_ACCESS_DENIED' });
   }
   if (code === RATE_LIMITED) {
     const seconds = dataSchema.safeParse(data).data?.retryAfter ?? undefined;

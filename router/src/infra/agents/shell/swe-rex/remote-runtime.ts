@@ -5,6 +5,7 @@ import { AgentProtocolError } from '../../../../core/errors.ts';
 import type { AgentHost } from '../../../../core/hosting/agent-host.ts';
 import { type HostedAgent, PROFILE_PORTS } from '../../../../core/hosting/agent-life.ts';
 import { ShellError, type ShellFault } from '../../../../core/hosting/hosting-errors.ts';
+import { say } from '../../../../core/phrases.ts';
 import type { RunOptions, ShellResult, ShellRuntime } from '../../../../core/ports/agent-runtime.ts';
 import { withoutTrailing } from '../../../../core/text.ts';
 import { type AgentTransport, exchangeError } from '../../transport/agent-transport.ts';
@@ -111,17 +112,14 @@ export class RemoteRuntime implements ShellRuntime {
     const text = fetched.kind === 'answer' ? fetched.body.toString('utf8') : '';
     const status = fetched.kind === 'answer' ? fetched.status : 0;
     if (status === 409 && options.headers?.[REPLAY_HEADER]) {
-      throw new ShellError(
-        'not-known',
-        'The shell runtime does not know the request.',
-        'The command is not known.',
-      );
+      throw new ShellError('not-known', say('shell.unknown-request'), 'The command is not known.');
     }
     if (status === 511) throw shellErrorOf(text);
     if (status < 200 || status > 299) {
+      const agent = say('agent-name.shell');
       throw exchangeError(fetched, {
-        agent: 'shell runtime',
-        aborted: `The shell runtime did not answer within ${options.timeoutMs} ms.`,
+        agent,
+        aborted: say('agent.silent', { agent, ms: options.timeoutMs }),
         nowMs: this.#config.clock.now(),
         // what a runtime says of a request may quote the command
         redact: (said) => (fetched.kind === 'answer' ? '' : said),
@@ -130,7 +128,7 @@ export class RemoteRuntime implements ShellRuntime {
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw new AgentProtocolError(`The shell runtime answered ${path} with something else than JSON.`, {
+      throw new AgentProtocolError(say('shell.not-json', { path }), {
         cause: error,
       });
     }
@@ -163,7 +161,7 @@ function shellErrorOf(text: string): ShellError {
   const fault = FAULTS[name] ?? 'other';
   const { bash_stderr, output } = extra_info;
   const own = [bash_stderr, output].find((value) => typeof value === 'string' && value !== '');
-  return new ShellError(fault, `The shell runtime reported ${name || 'an error'}.`, String(own ?? message));
+  return new ShellError(fault, say('shell.reported', { name: name || 'an error' }), String(own ?? message));
 }
 
 /** The answers of a SWE-ReX runtime, as far as wa2ai reads them. */
@@ -201,7 +199,7 @@ function parsed<T>(schema: z.ZodType<T>, answer: unknown): T {
   const result = schema.safeParse(answer);
   if (result.success) return result.data;
   const path = result.error.issues[0]?.path.join('.') ?? '';
-  throw new AgentProtocolError(`The answer of the shell runtime has no valid "${path}".`);
+  throw new AgentProtocolError(say('shell.not-valid', { path }));
 }
 
 /** Starts the runtime that the image has: that of wa2ai, or the Python original, which takes its token as an argument. */

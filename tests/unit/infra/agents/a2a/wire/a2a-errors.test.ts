@@ -44,7 +44,7 @@ describe('a2aError', () => {
   });
 
   it('keeps an error of wa2ai, and hides secrets', () => {
-    const own = new AgentProtocolError('mine');
+    const own = new AgentProtocolError({ sentence: 'mine' });
     expect(errorOf(own)).toBe(own);
     expect(errorOf(reported).message).toBe('The A2A agent answered with an error: Task not found: [secret]');
   });

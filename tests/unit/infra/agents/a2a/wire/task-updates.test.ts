@@ -132,7 +132,7 @@ describe('a2aUpdates of an agent without streams that sends notifications', () =
   it.each([
     ['the agent refuses them', async () => 'no address'],
     ['it cannot reach wa2ai', async () => undefined],
-    ['the database does not answer', () => Promise.reject(new StorageUnavailableError('down'))],
+    ['the database does not answer', () => Promise.reject(new StorageUnavailableError({ sentence: 'down' }))],
   ])('looks at the task from time to time when %s', async (_why, url) => {
     const { agent, connection, taskId } = await runningTask({
       streaming: false,

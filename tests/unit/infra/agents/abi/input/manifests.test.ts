@@ -17,7 +17,7 @@ const answer = (status: number, body: string): Fetched => ({
 const fault = (reason: (Fetched & { kind: 'fault' })['fault']): Fetched => ({
   kind: 'fault',
   fault: reason,
-  detail: 'why',
+  detail: { sentence: 'why' },
 });
 
 /** A transport without a network, which counts its requests. */

@@ -36,7 +36,7 @@ function answer(status: number, body: Buffer | string = '', headers: Record<stri
 }
 
 function fault(reason: FaultKind): Fetched {
-  return { kind: 'fault', fault: reason, detail: 'about Alice', cause: new Error('socket') };
+  return { kind: 'fault', fault: reason, detail: { sentence: 'about Alice' }, cause: new Error('socket') };
 }
 
 function failure(fetched: Fetched, more: Partial<CallContext> = {}): unknown {

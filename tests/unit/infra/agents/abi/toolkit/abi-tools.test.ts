@@ -54,7 +54,7 @@ async function setup(
   };
 }
 
-const gone: Fetched = { kind: 'fault', fault: 'not-connected', detail: 'ECONNREFUSED' };
+const gone: Fetched = { kind: 'fault', fault: 'not-connected', detail: { sentence: 'ECONNREFUSED' } };
 const refused: Fetched = { kind: 'answer', status: 404, headers: new Headers(), body: Buffer.alloc(0) };
 const abiText = 'sum() returns (uint256 total)\nother()';
 

@@ -56,7 +56,7 @@ describe('AgentProbe', () => {
     ['aborted', 'no answer within 1000 ms'],
     ['not-connected', 'ECONNREFUSED'],
   ] as const)('reports the fault %s with status 0', async (reason, problem) => {
-    const { probe } = setup({ kind: 'fault', fault: reason, detail: 'ECONNREFUSED' });
+    const { probe } = setup({ kind: 'fault', fault: reason, detail: { sentence: 'ECONNREFUSED' } });
     const found = await probe.call(Buffer.alloc(4));
     expect(found).toMatchObject({ status: 0, fault: reason, problem });
     expect(found.body).toHaveLength(0);
@@ -67,7 +67,9 @@ describe('AgentProbe', () => {
     expect(await json.probe.detectEnvelope()).toBe('json');
     expect(Buffer.from(json.transport.requests[0]?.body as Uint8Array).toString('hex')).toBe('ffffffff');
     expect(await setup(answer(400, '{"error":"unknown selector"}')).probe.detectEnvelope()).toBe('raw');
-    expect(await setup({ kind: 'fault', fault: 'broken', detail: '' }).probe.detectEnvelope()).toBe('raw');
+    expect(
+      await setup({ kind: 'fault', fault: 'broken', detail: { sentence: '' } }).probe.detectEnvelope(),
+    ).toBe('raw');
   });
 
   it('returns the outputs as the envelope of the probe contains them', async () => {
