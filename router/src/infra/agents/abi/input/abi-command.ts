@@ -401,7 +401,7 @@ function wrongCount(target: AbiFunction, got: number): AbiInputError {
 const MAX_LIST_CHARS = 8_000;
 
 /** Reply to `/help`: each function with its arguments and types; a large contract is cut. */
-export function commandList(functions: readonly AbiFunction[]): string {
+function commandList(functions: readonly AbiFunction[]): string {
   const lines: string[] = [];
   let chars = 0;
   for (const { name, inputs } of functions) {
@@ -417,7 +417,7 @@ export function commandList(functions: readonly AbiFunction[]): string {
 }
 
 /** Reply to `/help add`: a description of each argument, the outputs and an example. */
-export function functionHelp(target: AbiFunction): string {
+function functionHelp(target: AbiFunction): string {
   const inputs = target.inputs.flatMap((input, index) =>
     explained(`• ${nameOf(input, index)}`, input.type, ''),
   );
@@ -431,7 +431,7 @@ export function functionHelp(target: AbiFunction): string {
 }
 
 /** An example of the command: `/add 1 2`. */
-export function usage({ name, inputs }: AbiFunction): string {
+function usage({ name, inputs }: AbiFunction): string {
   const words = inputs.map(({ type }, index) => word(type, index, inputs.length));
   return [`/${name}`, ...words].join(' ');
 }

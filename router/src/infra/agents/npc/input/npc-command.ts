@@ -249,7 +249,7 @@ function plain(value: unknown): unknown {
 const MAX_LIST_CHARS = 6_000;
 
 /** Reply to `/help`: the commands of the agent, and those of wa2ai. */
-export function commandList(capabilities: readonly Capability[]): string {
+function commandList(capabilities: readonly Capability[]): string {
   const lines: string[] = [];
   let chars = 0;
   for (const capability of capabilities) {

@@ -1,24 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { createAbi } from '../../../../../../router/src/infra/agents/abi/codec/abi-signature.ts';
-import {
-  commandList,
-  functionHelp,
-  usage,
-} from '../../../../../../router/src/infra/agents/abi/input/abi-command.ts';
+import { interpret } from '../../../../../../router/src/infra/agents/abi/input/abi-command.ts';
+import { aMessage } from '../../../../../support/adk-requests.ts';
 
-async function functionsOf(...entries: string[]) {
-  return (await createAbi(entries)).functions;
+/** What a person reads who writes this to an agent with these functions. */
+async function said(text: string, ...entries: string[]): Promise<string> {
+  const meaning = interpret({ abi: await createAbi(entries) }, aMessage({ text }));
+  if (meaning.kind === 'call') throw new Error('a call');
+  return meaning.text;
 }
 
-async function functionOf(entry: string) {
-  const [found] = await functionsOf(entry);
-  if (!found) throw new Error('no function');
-  return found;
-}
+const listOf = (...entries: string[]) => said('/help', ...entries);
+const helpOf = (entry: string) => said(`/help ${/^\w+/.exec(entry)?.[0]}`, entry);
 
-describe('commandList', () => {
+describe('the list of commands', () => {
   it('shows each function with its arguments, those without a name by their number', async () => {
-    expect(commandList(await functionsOf('ping()', 'f(uint a, (string name, bool)[2])'))).toBe(
+    expect(await listOf('ping()', 'f(uint a, (string name, bool)[2])')).toBe(
       [
         'You can write:',
         '/ping',
@@ -30,45 +27,36 @@ describe('commandList', () => {
 
   it('omits the arguments of a function that is too long for the list, and still shows it', async () => {
     const long = `long(${Array.from({ length: 600 }, (_, index) => `uint256 a${index}`).join(', ')})`;
-    expect(commandList(await functionsOf(long))).toBe('You can write:\n/long\n/help long shows more.');
-    expect(commandList(await functionsOf('ping()', long))).toBe(
-      'You can write:\n/ping\n… and 1 more\n/help ping shows more.',
-    );
+    expect(await listOf(long)).toBe('You can write:\n/long\n/help long shows more.');
+    expect(await listOf('ping()', long)).toBe('You can write:\n/ping\n… and 1 more\n/help ping shows more.');
   });
 });
 
-describe('functionHelp', () => {
+describe('the help of a command', () => {
   it('says when there are no arguments and no outputs', async () => {
-    expect(functionHelp(await functionOf('ping()'))).toBe(
-      '/ping\n• no arguments\nAnswers nothing.\nExample: /ping',
-    );
+    expect(await helpOf('ping()')).toBe('/ping\n• no arguments\nAnswers nothing.\nExample: /ping');
   });
 
   it('shows outputs with and without names', async () => {
-    expect(functionHelp(await functionOf('f() returns (uint sum, (bool ok)[])'))).toContain(
+    expect(await helpOf('f() returns (uint sum, (bool ok)[])')).toContain(
       'Answers sum: uint256, (bool ok)[].',
     );
   });
 
   it('describes lists in lists from the outside in', async () => {
-    expect(functionHelp(await functionOf('f(bool[2][] grid)'))).toContain(
+    expect(await helpOf('f(bool[2][] grid)')).toContain(
       '• grid: a list, each a list of 2, each true or false',
     );
-    expect(functionHelp(await functionOf('f((bool)[3] u)'))).toContain(
-      '• u: a list of 3, each with\n  value 1: true or false',
-    );
+    expect(await helpOf('f((bool)[3] u)')).toContain('• u: a list of 3, each with\n  value 1: true or false');
   });
 
   it('is short for deeply nested lists', async () => {
-    const deep = await functionOf(
-      `deep(uint8${'[3]'.repeat(10)} a, (bool b, uint8[3][3][3][3] c)[3][3][3] d)`,
-    );
-    expect(functionHelp(deep).length).toBeLessThan(5_000);
-    expect(usage(deep).length).toBeLessThan(5_000);
+    const deep = `deep(uint8${'[3]'.repeat(10)} a, (bool b, uint8[3][3][3][3] c)[3][3][3] d)`;
+    expect((await helpOf(deep)).length).toBeLessThan(5_000);
   });
 });
 
-describe('usage', () => {
+describe('the example of a command', () => {
   it.each([
     ['ping()', '/ping'],
     ['add(uint a, uint b)', '/add 1 2'],
@@ -78,6 +66,6 @@ describe('usage', () => {
     ['f(uint8[50] a)', '/f [1, 2, 3, …]'],
     ['f(uint8[] a, (string name) b)', '/f [1, 2] {"name": "some words"}'],
   ])('of %s is %s', async (entry, expected) => {
-    expect(usage(await functionOf(entry))).toBe(expected);
+    expect((await helpOf(entry)).split('\n').at(-1)).toBe(`Example: ${expected}`);
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { capabilityOf } from '../../../../../../router/src/infra/agents/npc/input/capabilities.ts';
-import { commandList } from '../../../../../../router/src/infra/agents/npc/input/npc-command.ts';
+import { interpretNpc } from '../../../../../../router/src/infra/agents/npc/input/npc-command.ts';
+import { npcMessage } from '../../../../../support/npc.ts';
 
-describe('commandList', () => {
+describe('the list of commands', () => {
   it('cuts the list of a card with very many capabilities', () => {
-    const many = Array.from({ length: 2_000 }, (_, index) =>
-      capabilityOf(`custom:capability-number-${index}`),
-    );
-    expect(commandList(many)).toMatch(/… and \d+ more/);
-    expect(commandList(many).length).toBeLessThan(8_000);
+    const capabilities = Array.from({ length: 2_000 }, (_, index) => `custom:capability-number-${index}`);
+    const said = interpretNpc({ capabilities, settings: {} }, npcMessage('/help'));
+    const text = said.kind === 'say' ? said.text : '';
+    expect(text).toMatch(/… and \d+ more/);
+    expect(text.length).toBeLessThan(8_000);
   });
 });
