@@ -75,9 +75,9 @@ describe('the page Webhooks', () => {
     await expect.poll(() => page.getByRole('row', { name: /next attempt: in / }).count()).toBe(1);
     await expectAccessible(page);
     receiver.answer = () => 200;
-    await bed.service.api('PATCH', `/api/webhooks/${id}`, { isEnabled: false });
+    await bed.service.api('PATCH', `/api/webhooks/${id}`, { enabled: false });
     await expect.poll(() => page.getByText('when the webhook is on again').count()).toBe(3);
-    await bed.service.api('PATCH', `/api/webhooks/${id}`, { isEnabled: true });
+    await bed.service.api('PATCH', `/api/webhooks/${id}`, { enabled: true });
     await expect.poll(() => page.locator('.badge', { hasText: /^delivered$/ }).count()).toBe(3);
     await expect.poll(() => page.getByText(/events wait/).count()).toBe(0);
     await bed.service.api('DELETE', `/api/webhooks/${id}`);

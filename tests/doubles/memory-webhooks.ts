@@ -45,7 +45,7 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
     const eventId = randomUUID();
     for (const webhook of this.#webhooks.values()) {
       const isOther = webhook.accountId !== undefined && webhook.accountId !== accountId;
-      if (!webhook.isEnabled || isOther || !webhook.events.includes(event)) continue;
+      if (!webhook.enabled || isOther || !webhook.events.includes(event)) continue;
       const id = String(this.#nextId++);
       const nowMs = this.#now();
       const row = {
@@ -102,8 +102,8 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
     Object.assign(stored, structuredClone(change), { updatedAt: new Date(this.#now()) });
     if (accountId !== undefined) stored.accountId = accountId ?? undefined;
     delete stored.retryAtMs;
-    if (change.isEnabled !== undefined) delete stored.disabledReason;
-    if (change.isEnabled === true) this.#succeeded(stored);
+    if (change.enabled !== undefined) delete stored.disabledReason;
+    if (change.enabled === true) this.#succeeded(stored);
     return this.#shown(stored);
   }
 
@@ -113,13 +113,13 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
   }
 
   async isNeeded(): Promise<boolean> {
-    return [...this.#webhooks.values()].some(({ isEnabled }) => isEnabled);
+    return [...this.#webhooks.values()].some(({ enabled }) => enabled);
   }
 
   async claim(perWebhook: number, busy: ReadonlyMap<string, number>, forMs: number): Promise<DueDelivery[]> {
     const nowMs = this.#now();
     return [...this.#webhooks.values()].flatMap((webhook) => {
-      if (!webhook.isEnabled || (webhook.retryAtMs ?? 0) > nowMs) return [];
+      if (!webhook.enabled || (webhook.retryAtMs ?? 0) > nowMs) return [];
       const pending = this.#rows.filter((row) => row.webhookId === webhook.id && row.state === 'pending');
       const isFirst = (row: Row) =>
         pending.find((other) => other.accountId === row.accountId && other.chatId === row.chatId) === row;
@@ -170,7 +170,7 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
     webhook.failingSince ??= new Date(nowMs);
     if (pauseMs === undefined) delete webhook.retryAtMs;
     else webhook.retryAtMs = nowMs + pauseMs;
-    if (disabledReason !== undefined) Object.assign(webhook, { isEnabled: false, disabledReason });
+    if (disabledReason !== undefined) Object.assign(webhook, { enabled: false, disabledReason });
   }
 
   async retry(webhookId: string, id: string): Promise<'queued' | 'not-dead' | 'missing'> {
@@ -201,7 +201,7 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
     const waiting = this.#rows.filter(
       ({ webhookId, state }) => webhookId === webhook.id && state === 'pending',
     );
-    const isPaused = webhook.isEnabled && retryAtMs > this.#now();
+    const isPaused = webhook.enabled && retryAtMs > this.#now();
     return structuredClone({
       ...webhook,
       waiting: waiting.length,
@@ -226,7 +226,7 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
       ...(isBehind && { waitsFor: first.id }),
       ...(isPending &&
         !isBehind &&
-        webhook?.isEnabled && { dueAt: new Date(Math.max(dueAtMs, webhook.retryAtMs ?? 0)) }),
+        webhook?.enabled && { dueAt: new Date(Math.max(dueAtMs, webhook.retryAtMs ?? 0)) }),
     });
   }
 }

@@ -47,7 +47,7 @@ it('a session that one node ends is refused by the other, as are those of a user
   expect(await statusWith(here, second, '/api/users')).toBe(403);
   await here.call('PATCH', '/api/users/vera', ADMIN_KEY, { role: 'owner' });
   await expect.poll(() => statusWith(there, second, '/api/users')).toBe(200);
-  await there.call('PATCH', '/api/users/vera', ADMIN_KEY, { isDisabled: true });
+  await there.call('PATCH', '/api/users/vera', ADMIN_KEY, { enabled: false });
   await expect.poll(() => statusWith(here, second)).toBe(401);
   expect(await statusWith(there, second)).toBe(401);
 });

@@ -130,11 +130,11 @@ describe('a webhook', () => {
     const shown = await until('the webhook to be switched off', async () => {
       const { body } = await bed.service.api('GET', `/api/webhooks/${id}`);
       const data = body.data as Record<string, unknown>;
-      return data.isEnabled === false ? data : undefined;
+      return data.enabled === false ? data : undefined;
     });
     expect(shown.disabledReason).toMatch(/410/);
     receiver.answer = () => 200;
-    await bed.service.api('PATCH', `/api/webhooks/${id}`, { isEnabled: true });
+    await bed.service.api('PATCH', `/api/webhooks/${id}`, { enabled: true });
     expect(textsOf(await receiver.takes(1))).toEqual(['hello']);
   });
 

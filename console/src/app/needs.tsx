@@ -147,8 +147,8 @@ function isOverdue({ question }: Schemas['Chat'], nowMs: number): boolean {
   return question !== undefined && Date.parse(question.remindAt) <= nowMs;
 }
 
-function fails({ failures, disabledReason, isEnabled }: Schemas['Webhook']): boolean {
-  return isEnabled ? failures >= FAILURES : disabledReason !== undefined;
+function fails({ failures, disabledReason, enabled }: Schemas['Webhook']): boolean {
+  return enabled ? failures >= FAILURES : disabledReason !== undefined;
 }
 
 /** The time, once a minute. */

@@ -61,7 +61,7 @@ async function setup({ enabled = true } = {}) {
     return dispatcher;
   };
   const webhook = { url: 'http://a', secret: 's', events: ['message'] as const };
-  await store.create({ ...webhook, id: 'w', isEnabled: enabled });
+  await store.create({ ...webhook, id: 'w', enabled: enabled });
   const dispatcher = dispatcherOf();
   const emit = (chat = '1', facts: Record<string, unknown> = {}) => {
     store.emit('message', 'a', chat, facts);
@@ -133,7 +133,7 @@ describe('WebhookDispatcher', () => {
 
   it('sends to other webhooks while one is slow, and four events at a time to each', async () => {
     const { dispatcher, store, webhook, emit, attempt, attempts } = await setup();
-    await store.create({ ...webhook, id: 'fast', isEnabled: true });
+    await store.create({ ...webhook, id: 'fast', enabled: true });
     dispatcher.start();
     for (const chat of ['1', '2', '3', '4', '5', '6']) emit(chat);
     await settle();
@@ -173,7 +173,7 @@ describe('WebhookDispatcher', () => {
     const before = claims.count;
     await clock.advanceMs(3_600_000);
     expect(claims.count).toBe(before);
-    await store.change('w', { isEnabled: true });
+    await store.change('w', { enabled: true });
     dispatcher.wake();
     await settle();
     expect(clock.sleeping).toBe(1);
@@ -191,7 +191,7 @@ describe('WebhookDispatcher', () => {
     await settle();
     expect(outcomes).toEqual(['dead']);
     expect(await store.get('w')).toMatchObject({
-      isEnabled: false,
+      enabled: false,
       disabledReason: expect.stringMatching(/410/),
     });
     expect(log.lines.find(({ message }) => message === 'webhook disabled')?.fields).toMatchObject({

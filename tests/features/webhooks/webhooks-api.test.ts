@@ -19,7 +19,7 @@ describe('POST /api/webhooks', () => {
     expect(shown).toMatchObject({
       url: given.url,
       events: ['message', 'delivery'],
-      isEnabled: true,
+      enabled: true,
       failures: 0,
       waiting: 0,
     });
@@ -61,7 +61,7 @@ describe('POST /api/webhooks', () => {
         url: 'http://a',
         events: ['reply'],
         secret: 's',
-        isEnabled: true,
+        enabled: true,
       });
     }
     const { status, body } = await call('POST', '', given);
@@ -85,7 +85,7 @@ describe('keys for /api/webhooks', () => {
       ['POST', '', given],
       ['GET', '', undefined],
       ['GET', `/${id}`, undefined],
-      ['PATCH', `/${id}`, { isEnabled: false }],
+      ['PATCH', `/${id}`, { enabled: false }],
       ['POST', `/${id}/test`, undefined],
       ['GET', `/${id}/deliveries`, undefined],
       ['POST', `/${id}/deliveries/1/retry`, undefined],
@@ -109,7 +109,7 @@ describe('/api/webhooks/{id}', () => {
     expect((await call('DELETE', `/${id}`)).status).toBe(200);
     for (const [method, path, change] of [
       ['GET', '', undefined],
-      ['PATCH', '', { isEnabled: true }],
+      ['PATCH', '', { enabled: true }],
       ['DELETE', '', undefined],
       ['POST', '/test', undefined],
       ['GET', '/deliveries', undefined],
@@ -133,14 +133,14 @@ describe('/api/webhooks/{id}', () => {
     if (!due) throw new Error('nothing is due');
     await api.webhooks.markFailed(due, { error: 'Gone.', disabledReason: 'It is gone.' });
     const off = {
-      isEnabled: false,
+      enabled: false,
       disabledReason: 'It is gone.',
       failures: 1,
       failingSince: expect.any(String),
     };
     expect((await call('GET', `/${id}`)).body.data).toMatchObject(off);
-    const { body } = await call('PATCH', `/${id}`, { isEnabled: true });
-    expect(body.data).toMatchObject({ isEnabled: true, failures: 0 });
+    const { body } = await call('PATCH', `/${id}`, { enabled: true });
+    expect(body.data).toMatchObject({ enabled: true, failures: 0 });
     expect(body.data).not.toHaveProperty('disabledReason');
   });
 });

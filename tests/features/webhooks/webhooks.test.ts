@@ -84,7 +84,7 @@ describe.each(adapters)('webhooks in %s', (_name, open) => {
       events: ['message', 'reply'],
       accountId,
       secret: 'a secret of the webhook',
-      isEnabled: true,
+      enabled: true,
       ...given,
     };
     const created = await opened.webhooks.create(webhook);
@@ -118,23 +118,23 @@ describe.each(adapters)('webhooks in %s', (_name, open) => {
     const changed = await webhooks.change(webhook.id, { events: ['delivery'], secret: 'another secret' });
     expect(changed).toMatchObject({ ...plain, events: ['delivery'] });
     expect(await webhooks.secretOf(webhook.id)).toBe('another secret');
-    const forAll = await webhooks.change(webhook.id, { accountId: null, isEnabled: false });
+    const forAll = await webhooks.change(webhook.id, { accountId: null, enabled: false });
     expect(forAll?.accountId).toBeUndefined();
-    expect(forAll).toMatchObject({ url: webhook.url, events: ['delivery'], isEnabled: false });
+    expect(forAll).toMatchObject({ url: webhook.url, events: ['delivery'], enabled: false });
     await expect(webhooks.create(webhook)).rejects.toThrow(StorageRejectedError);
     for (const id of ['none', randomUUID()]) {
       expect(await webhooks.get(id)).toBeUndefined();
       expect(await webhooks.secretOf(id)).toBeUndefined();
-      expect(await webhooks.change(id, { isEnabled: true })).toBeUndefined();
+      expect(await webhooks.change(id, { enabled: true })).toBeUndefined();
     }
   });
 
   it('are needed while one is enabled', async () => {
     const { webhooks, deliveries, webhook } = await setup();
     expect(await deliveries.isNeeded()).toBe(true);
-    for (const { id } of await webhooks.list()) await webhooks.change(id, { isEnabled: false });
+    for (const { id } of await webhooks.list()) await webhooks.change(id, { enabled: false });
     expect(await deliveries.isNeeded()).toBe(false);
-    await webhooks.change(webhook.id, { isEnabled: true });
+    await webhooks.change(webhook.id, { enabled: true });
     expect(await deliveries.isNeeded()).toBe(true);
   });
 
@@ -143,12 +143,12 @@ describe.each(adapters)('webhooks in %s', (_name, open) => {
     const other = await setup({ events: ['message'], accountId: undefined });
     await emit('message', '1', { text: 'hello' });
     await emit('dead-letter');
-    await webhooks.change(webhook.id, { isEnabled: false });
+    await webhooks.change(webhook.id, { enabled: false });
     await emit('message');
     expect((await log()).map(({ event }) => event)).toEqual(['message']);
     expect(await other.log()).toHaveLength(2);
-    await webhooks.change(other.webhook.id, { isEnabled: false });
-    await webhooks.change(webhook.id, { isEnabled: true });
+    await webhooks.change(other.webhook.id, { enabled: false });
+    await webhooks.change(webhook.id, { enabled: true });
     expect(await claimOne()).toMatchObject({
       webhookId: webhook.id,
       url: webhook.url,
@@ -289,11 +289,11 @@ describe.each(adapters)('webhooks in %s', (_name, open) => {
       retryInMs: 0,
       disabledReason: 'It is gone.',
     });
-    const off = { isEnabled: false, disabledReason: 'It is gone.', failures: 1 };
+    const off = { enabled: false, disabledReason: 'It is gone.', failures: 1 };
     expect(await webhooks.get(webhook.id)).toMatchObject(off);
     expect(await claim()).toEqual([]);
-    const on = await webhooks.change(webhook.id, { isEnabled: true });
-    expect(on).toMatchObject({ isEnabled: true, failures: 0 });
+    const on = await webhooks.change(webhook.id, { enabled: true });
+    expect(on).toMatchObject({ enabled: true, failures: 0 });
     expect(on?.disabledReason).toBeUndefined();
     expect(await claim()).toHaveLength(1);
   });
@@ -319,7 +319,7 @@ describe.each(adapters)('webhooks in %s', (_name, open) => {
     ]);
     await pass(30_000);
     expect(await shown()).toEqual({ isPaused: false, waiting: 4 });
-    await webhooks.change(webhook.id, { isEnabled: false });
+    await webhooks.change(webhook.id, { enabled: false });
     expect(await shown()).toEqual({ isPaused: false, waiting: 4 });
     expect((await log()).flatMap(({ dueAt }) => dueAt ?? [])).toEqual([]);
     expect((await log())[0]?.waitsFor).toBe(failed.id);
@@ -356,7 +356,7 @@ it('the log of a webhook is in the order of its times, also after a transaction 
   const accountId = `a${id.slice(0, 8)}`;
   const secret = 'a secret of the webhook';
   const url = 'https://example.com/hook';
-  await webhooks.create({ id, url, events: ['message'], accountId, secret, isEnabled: true });
+  await webhooks.create({ id, url, events: ['message'], accountId, secret, enabled: true });
   const emit = (on: Pick<typeof postgres, 'query'>, chat: number) =>
     on.query(sql`SELECT webhook_store('message', ${accountId}, ${chat}::bigint, '{}')`);
   await postgres.transaction(async (long) => {

@@ -45,7 +45,7 @@ const listen = (...events: WebhookEvent[]): Promise<Webhook> =>
     events: events.length > 0 ? events : ['message', 'reply', 'delivery', 'account-state', 'dead-letter'],
     accountId,
     secret: 'a secret of the webhook',
-    isEnabled: true,
+    enabled: true,
   });
 
 /** The bodies of the events that a webhook has not got, oldest first. */
@@ -78,7 +78,7 @@ describe('events of webhooks', () => {
         url: 'http://a',
         events: ['message' as const],
         secret: 's',
-        isEnabled: true,
+        enabled: true,
       };
       await new PostgresWebhooks(client).create(webhook);
       await new PostgresInbox(client).add(aMessage(accountId, aPerson()), NODE);

@@ -269,12 +269,12 @@ function AccountNeed({ need }: { need: NeedOf<'account'> }) {
 function WebhookNeed({ need }: { need: NeedOf<'webhook'> }) {
   const text = useTexts('needs');
   const words = useTexts('webhooks');
-  const { id, url, isEnabled, failures, failingSince, disabledReason, pausedUntil, waiting } = need.webhook;
+  const { id, url, enabled, failures, failingSince, disabledReason, pausedUntil, waiting } = need.webhook;
   const { answer, isBusy } = useAnswer(need);
   // Switching it on ends its pause.
   const tryNow = () =>
     answer(async () => {
-      await call('PATCH /api/webhooks/{id}', { path: { id }, body: { isEnabled: true } });
+      await call('PATCH /api/webhooks/{id}', { path: { id }, body: { enabled: true } });
       return text.tried;
     });
   return (
@@ -284,7 +284,7 @@ function WebhookNeed({ need }: { need: NeedOf<'webhook'> }) {
       {...(failingSince !== undefined && { at: failingSince })}
     >
       <p>
-        <Badge mood="bad">{isEnabled ? words.failing(String(failures)) : words.off}</Badge> {disabledReason}
+        <Badge mood="bad">{enabled ? words.failing(String(failures)) : words.off}</Badge> {disabledReason}
         {pausedUntil !== undefined && (
           <>
             {words.paused} <Time at={pausedUntil} />.
@@ -294,7 +294,7 @@ function WebhookNeed({ need }: { need: NeedOf<'webhook'> }) {
       </p>
       <div class="actions">
         <Button kind="main" isBusy={isBusy} onClick={() => void tryNow()}>
-          {isEnabled ? text.tryNow : words.switchOn}
+          {enabled ? text.tryNow : words.switchOn}
         </Button>
       </div>
     </Titled>

@@ -41,8 +41,8 @@ function People({ own }: { own: string | undefined }) {
   const users = useQuery('GET /api/users');
   const [open, setOpen] = useState<{ what: 'add' } | { what: 'edit' | 'remove'; user: User }>();
   const close = () => setOpen(undefined);
-  const change = useAction(async ({ name, isDisabled }: User) => {
-    await call('PATCH /api/users/{name}', { path: { name }, body: { isDisabled: !isDisabled } });
+  const change = useAction(async ({ name, enabled }: User) => {
+    await call('PATCH /api/users/{name}', { path: { name }, body: { enabled: !enabled } });
     users.reload();
   }, text.saved);
   const remove = useAction(async (name: string) => {
@@ -76,10 +76,8 @@ function People({ own }: { own: string | undefined }) {
                   { title: text.role, cell: ({ role }) => text.roles[role] },
                   {
                     title: text.state,
-                    cell: ({ isDisabled }) => (
-                      <Badge mood={isDisabled ? 'bad' : 'good'}>
-                        {isDisabled ? text.disabled : text.enabled}
-                      </Badge>
+                    cell: ({ enabled }) => (
+                      <Badge mood={enabled ? 'good' : 'bad'}>{enabled ? text.enabled : text.disabled}</Badge>
                     ),
                   },
                   { title: text.since, cell: ({ createdAt }) => <Time at={createdAt} /> },
@@ -90,7 +88,7 @@ function People({ own }: { own: string | undefined }) {
                       <div class="actions">
                         <Button onClick={() => setOpen({ what: 'edit', user })}>{text.edit}</Button>
                         <Button isDisabled={change.isRunning} onClick={() => void change.run(user)}>
-                          {user.isDisabled ? text.enable : text.disable}
+                          {user.enabled ? text.disable : text.enable}
                         </Button>
                         <Button kind="danger" onClick={() => setOpen({ what: 'remove', user })}>
                           {text.remove}

@@ -16,7 +16,7 @@ export function WebhookActions({ webhook, reload }: { webhook: Webhook; reload: 
   const { sentence } = useTranslation();
   const path = { id: webhook.id };
   const change = useAction(async () => {
-    await call('PATCH /api/webhooks/{id}', { path, body: { isEnabled: !webhook.isEnabled } });
+    await call('PATCH /api/webhooks/{id}', { path, body: { enabled: !webhook.enabled } });
     reload();
   });
   const test = useAction(async () => {
@@ -34,7 +34,7 @@ export function WebhookActions({ webhook, reload }: { webhook: Webhook; reload: 
         {text.test}
       </Button>
       <Button isBusy={change.isRunning} onClick={() => void change.run()}>
-        {webhook.isEnabled ? text.switchOff : text.switchOn}
+        {webhook.enabled ? text.switchOff : text.switchOn}
       </Button>
       <Button onClick={() => setOpen('edit')}>{text.edit}</Button>
       <Button kind="danger" onClick={() => setOpen('remove')}>

@@ -140,7 +140,7 @@ function Result({ delivery, webhook }: { delivery: Delivery; webhook: Webhook })
         </p>
       )}
       {waitsFor !== undefined && <p class="faint">{text.behind}</p>}
-      {state === 'pending' && !webhook.isEnabled && <p class="faint">{text.whileOff}</p>}
+      {state === 'pending' && !webhook.enabled && <p class="faint">{text.whileOff}</p>}
     </div>
   );
 }

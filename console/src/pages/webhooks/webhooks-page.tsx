@@ -90,7 +90,7 @@ export function Events({ events }: { events: Webhook['events'] }) {
 /** Whether events are sent, and whether they arrive. */
 export function WebhookState({ webhook }: { webhook: Webhook }) {
   const text = useTexts('webhooks');
-  const { isEnabled, failures, disabledReason, disabledPhrase, pausedUntil, waiting } = webhook;
+  const { enabled, failures, disabledReason, disabledPhrase, pausedUntil, waiting } = webhook;
   const queue = (
     <>
       {pausedUntil !== undefined && Date.parse(pausedUntil) > Date.now() && (
@@ -101,7 +101,7 @@ export function WebhookState({ webhook }: { webhook: Webhook }) {
       {waiting > 0 && <p class="faint">{text.waiting(waiting)}</p>}
     </>
   );
-  if (!isEnabled) {
+  if (!enabled) {
     return (
       <div>
         <Badge mood={disabledReason === undefined ? 'quiet' : 'bad'}>{text.off}</Badge>

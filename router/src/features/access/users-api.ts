@@ -42,7 +42,7 @@ const changeBody = z
   .strictObject({
     role: roleField.optional(),
     password: passwordField.optional(),
-    isDisabled: z.boolean().optional().describe('A disabled user cannot sign in, and has no sessions.'),
+    enabled: z.boolean().optional().describe('`false`: the user cannot sign in, and has no sessions.'),
   })
   .refine((change) => Object.keys(change).length > 0, PHRASES['field.change-something'])
   .meta({ id: 'UserChange', examples: [{ role: 'viewer' }] });
@@ -52,7 +52,7 @@ const userView = z
     name: z.string(),
     role: z.enum(ROLES),
     createdAt: timeView,
-    isDisabled: z.boolean(),
+    enabled: z.boolean(),
     disabledAt: timeView.optional(),
   })
   .meta({ id: 'User' });
@@ -119,13 +119,15 @@ export function usersApi({ users, sessions, presence, passwords, log }: App): En
       description: 'A new password ends the sessions of the user.',
       params,
       body: changeBody,
+      oldNames: { isDisabled: '!enabled' },
       responses: {
         200: { description: 'The user.', schema: changedResponse(userView) },
         404: notFound,
         409: lastOwner,
       },
       handle: async ({ params: { name = '' }, body, caller }) => {
-        const { password, ...change } = body;
+        const { password, enabled, ...rest } = body;
+        const change = { ...rest, ...(enabled !== undefined && { isDisabled: !enabled }) };
         const own = caller.kind === 'session' ? caller.session.user?.name : undefined;
         if (password !== undefined && own !== undefined && userKeyOf(own) === userKeyOf(name)) {
           throw invalid('body', [mistakeAt('password', say('field.own-password'))]);
@@ -173,7 +175,7 @@ export function usersApi({ users, sessions, presence, passwords, log }: App): En
 }
 
 function viewOf(user: ConsoleUser) {
-  return shown(userView, { ...user, isDisabled: user.disabledAt !== undefined });
+  return shown(userView, { ...user, enabled: user.disabledAt === undefined });
 }
 
 function noSuchUser(): HttpProblem {

@@ -49,7 +49,7 @@ const newBody = z
     secret: secretBody
       .optional()
       .describe('Key of the signature. Default: a new one, which only this response shows.'),
-    isEnabled: z.boolean().default(true),
+    enabled: z.boolean().default(true),
   })
   .meta({ id: 'NewWebhook', examples: [EXAMPLE] });
 
@@ -59,15 +59,15 @@ const changeBody = z
     events: eventsField.optional(),
     accountId: accountIdField.nullable().optional().describe('`null`: events of all accounts.'),
     secret: secretBody.optional(),
-    isEnabled: z.boolean().optional().describe('`true` also switches on a webhook that wa2ai switched off.'),
+    enabled: z.boolean().optional().describe('`true` also switches on a webhook that wa2ai switched off.'),
   })
   .refine((change) => Object.keys(change).length > 0, PHRASES['field.change-something'])
-  .meta({ id: 'WebhookChange', examples: [{ isEnabled: true }] });
+  .meta({ id: 'WebhookChange', examples: [{ enabled: true }] });
 
 const VIEW_EXAMPLE = {
   id: '6f1c8a52-7a0e-4c0e-9d0b-3a5a6f3c1e77',
   ...EXAMPLE,
-  isEnabled: true,
+  enabled: true,
   failures: 0,
   waiting: 0,
   createdAt: '2026-11-23T12:00:00.000Z',
@@ -79,7 +79,7 @@ const webhookFields = z.object({
   url: z.string(),
   events: z.array(z.enum(WEBHOOK_EVENTS)),
   accountId: z.string().optional(),
-  isEnabled: z.boolean(),
+  enabled: z.boolean(),
   disabledReason: z.string().optional().describe('Why wa2ai switched it off.'),
   disabledPhrase: phraseField,
   failures: z.int().describe('Attempts that failed since the last one that succeeded.'),
@@ -181,6 +181,7 @@ export function webhooksApi(app: App): Endpoint[] {
       operationId: 'createWebhook',
       summary: 'Add a webhook: events are sent to it from now on',
       body: newBody,
+      oldNames: { isEnabled: 'enabled' },
       creates: {
         secrets: ['secret'],
         known: async (repeatId) => {
@@ -246,6 +247,7 @@ export function webhooksApi(app: App): Endpoint[] {
         'Events that wait are sent to the new address, with the new secret. While a webhook is off, no events are stored for it, and those that wait stay.',
       params,
       body: changeBody,
+      oldNames: { isEnabled: 'enabled' },
       responses: {
         200: { description: 'The webhook as it is now.', schema: changedResponse(webhookView) },
         404: notFound,

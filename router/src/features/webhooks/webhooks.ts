@@ -17,7 +17,7 @@ export interface NewWebhook {
   accountId?: string;
   /** Key of the signature. */
   secret: string;
-  isEnabled: boolean;
+  enabled: boolean;
 }
 
 /** A stored webhook, without its secret. */
@@ -64,7 +64,7 @@ export interface Webhooks {
   delete(id: string): Promise<boolean>;
 }
 
-const COLUMNS = sql`id, url, events, account_id AS "accountId", is_enabled AS "isEnabled",
+const COLUMNS = sql`id, url, events, account_id AS "accountId", is_enabled AS "enabled",
   disabled_reason AS "disabledReason",
   CASE WHEN disabled_reason IS NOT NULL THEN disabled_phrase END AS "disabledPhrase", failures, failing_since AS "failingSince",
   CASE WHEN is_enabled AND retry_at > now() THEN retry_at END AS "pausedUntil",
@@ -86,14 +86,14 @@ export class PostgresWebhooks implements Webhooks {
   }
 
   /** The first one creates the triggers that store events (prisma/functions/webhooks.sql). */
-  async create({ id, url, events, accountId, secret, isEnabled }: NewWebhook): Promise<Webhook> {
+  async create({ id, url, events, accountId, secret, enabled }: NewWebhook): Promise<Webhook> {
     const [row] = await withStorage('storing a webhook', async () => {
       for (const table of WATCHED_TABLES) {
         await this.#postgres.query(sql`SELECT webhook_watch(${table})`);
       }
       return this.#postgres.query<Columns<Webhook>>(sql`
         INSERT INTO webhook (id, url, events, account_id, secret, is_enabled)
-        VALUES (${id}, ${url}, ${[...events]}::text[], ${accountId ?? null}, ${this.#sealed(secret)}, ${isEnabled})
+        VALUES (${id}, ${url}, ${[...events]}::text[], ${accountId ?? null}, ${this.#sealed(secret)}, ${enabled})
         RETURNING ${COLUMNS}`);
     });
     if (!row) throw new Error('a stored webhook has no row');
@@ -123,7 +123,7 @@ export class PostgresWebhooks implements Webhooks {
 
   async change(
     id: string,
-    { url, events, accountId, secret, isEnabled }: WebhookChange,
+    { url, events, accountId, secret, enabled }: WebhookChange,
   ): Promise<Webhook | undefined> {
     const [row] = await withStorage('changing a webhook', () =>
       this.#postgres.query<Columns<Webhook>>(sql`
@@ -131,10 +131,10 @@ export class PostgresWebhooks implements Webhooks {
           events = coalesce(${events ? [...events] : null}::text[], events),
           account_id = CASE WHEN ${accountId !== undefined} THEN ${accountId ?? null} ELSE account_id END,
           secret = coalesce(${secret === undefined ? null : this.#sealed(secret)}, secret),
-          is_enabled = coalesce(${isEnabled ?? null}::boolean, is_enabled),
-          disabled_reason = CASE WHEN ${isEnabled === undefined} THEN disabled_reason END,
-          failures = CASE WHEN ${isEnabled === true} THEN 0 ELSE failures END,
-          failing_since = CASE WHEN ${isEnabled === true} THEN NULL ELSE failing_since END,
+          is_enabled = coalesce(${enabled ?? null}::boolean, is_enabled),
+          disabled_reason = CASE WHEN ${enabled === undefined} THEN disabled_reason END,
+          failures = CASE WHEN ${enabled === true} THEN 0 ELSE failures END,
+          failing_since = CASE WHEN ${enabled === true} THEN NULL ELSE failing_since END,
           retry_at = NULL, updated_at = now()
         WHERE id = ${id} RETURNING ${COLUMNS}`),
     );

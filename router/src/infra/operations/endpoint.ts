@@ -125,6 +125,8 @@ interface Operation<Body, Query> {
   takesBatches?: true;
   /** What each parameter of the path is, by name. */
   params?: Record<string, string>;
+  /** Earlier names of fields of the body, accepted until the next version: the field that each means now, with `!` the opposite of it. */
+  oldNames?: Record<string, string>;
   /** Absent: a body is ignored. */
   body?: z.ZodType<Body>;
   /** Default: application/json. */

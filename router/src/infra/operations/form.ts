@@ -170,6 +170,19 @@ function sizeProblem(text: string, maxBytes: number): string | undefined {
   return undefined;
 }
 
+/** A body with the names of now: of a field that is there under both names, the earlier one stays and is not known. */
+export function withNewNames(body: unknown, oldNames: Record<string, string> = {}): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const renamed = Object.entries(body).map(([name, value]) => {
+    const now = Object.hasOwn(oldNames, name) ? (oldNames[name] ?? name) : name;
+    const isOpposite = now.startsWith('!');
+    const field = isOpposite ? now.slice(1) : now;
+    if (field === name || Object.hasOwn(body, field)) return [name, value];
+    return [field, isOpposite && typeof value === 'boolean' ? !value : value];
+  });
+  return Object.fromEntries(renamed);
+}
+
 const MAX_DEPTH = 32;
 const MAX_DETAILS = 20;
 

@@ -12,7 +12,7 @@ import { type Admission, type Caller, RESTRICTIONS } from '../../core/access/cal
 import { say } from '../../core/phrases.ts';
 import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
-import { isForm, isYaml, MAX_YAML_BYTES, readForm, readYaml, validate } from './form.ts';
+import { isForm, isYaml, MAX_YAML_BYTES, readForm, readYaml, validate, withNewNames } from './form.ts';
 import { MAX_PUBLIC_BODY_BYTES } from './guard.ts';
 import { HttpProblem } from './problem.ts';
 import { idempotencyKeyOf, type RepeatedCalls } from './repeated-calls.ts';
@@ -205,7 +205,8 @@ function outcomeOf({ status }: ApiResponse): string {
 }
 
 function bodyOf(definition: Endpoint, request: Request): unknown {
-  return request.body === undefined && definition.isBodyOptional ? {} : request.body;
+  const { isBodyOptional, oldNames } = definition;
+  return request.body === undefined && isBodyOptional ? {} : withNewNames(request.body, oldNames);
 }
 
 function write(response: Response, { status, headers, html, png, text, json, stream }: ApiResponse): void {

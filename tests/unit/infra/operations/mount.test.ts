@@ -56,6 +56,23 @@ async function served(endpoints: Endpoint[], guard?: RequestHandler) {
 }
 
 describe('mount', () => {
+  it('takes an earlier name of a field, and refuses it beside the new one', async () => {
+    const body = z.strictObject({ enabled: z.boolean() });
+    const { send } = await served([
+      anEndpoint({
+        method: 'post',
+        body,
+        oldNames: { isEnabled: 'enabled', isDisabled: '!enabled' },
+        handle: (call) => ({ status: 200, text: String((call.body as z.output<typeof body>).enabled) }),
+      }),
+    ]);
+    const sent = async (value: object) => (await send('POST', '/thing', JSON.stringify(value))).text;
+    expect(await sent({ enabled: true })).toBe('true');
+    expect(await sent({ isEnabled: false })).toBe('false');
+    expect(await sent({ isDisabled: true })).toBe('false');
+    expect(await sent({ enabled: true, isDisabled: true })).toContain('isDisabled is not a known field');
+  });
+
   it('answers 405 with the allowed methods for another method of a known path, and 404 elsewhere', async () => {
     const { send } = await served([anEndpoint(), anEndpoint({ method: 'put' })]);
     const answer = await send('DELETE', '/thing');
