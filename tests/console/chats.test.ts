@@ -139,6 +139,23 @@ describe('the page Chats', () => {
     await bed.service.api('POST', `/api/dead-letters/${id}/close`);
   });
 
+  it('leaves out invented chats of the playground until they are chosen', async () => {
+    const { body } = await bed.service.api('POST', '/api/playground/chats', { kind: 'person', name: 'Iris' });
+    const { id } = body.data as { id: string };
+    await bed.service.api('POST', `/api/playground/chats/${id}/messages`, { text: 'from nowhere' });
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await page.getByRole('searchbox').fill('Iris');
+    await page.getByText('No chat matches.').waitFor();
+    await page.getByLabel('Account', { exact: true }).selectOption('playground');
+    await optionOf(page, 'Iris').waitFor();
+    await page.getByRole('searchbox').fill('Ana');
+    await page.getByText('No chat matches.').waitFor();
+    await page.getByLabel('Account', { exact: true }).selectOption('default');
+    await optionOf(page, 'Ana').first().waitFor();
+    await expectAccessible(page);
+  });
+
   it('shows locations, contacts and polls as a person reads them, and nothing of a message as HTML', async () => {
     const mia = bed.person({ name: 'Mia' });
     await bed.service.addRoute(mia.phone, bed.agent.url, { name: 'Reception' });

@@ -49,6 +49,7 @@ export class MemoryChatStore implements ChatStore {
           isOf(chat, query.chats) &&
           (query.accounts?.includes(chat.accountId) ?? true) &&
           isPaused(chat, this.#state.now()) === (query.isPaused ?? isPaused(chat, this.#state.now())) &&
+          (query.isPlayground === undefined || (chat.accountId === 'playground') === query.isPlayground) &&
           (query.isLocked === undefined || (chat.isLocked ?? false) === query.isLocked) &&
           (query.access === undefined || accessOf(chat, this.#state.now()) === query.access) &&
           (query.isWaiting === undefined || this.#isWaiting(chat) === query.isWaiting) &&

@@ -206,6 +206,8 @@ export const en = {
   chats: {
     title: 'Chats',
     search: 'Search name, number, group or tag',
+    account: 'Account',
+    allAccounts: 'All accounts',
     filter: 'Show',
     all: 'All chats',
     unanswered: 'Unanswered',

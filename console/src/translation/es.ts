@@ -208,6 +208,8 @@ export const es: Language = {
   chats: {
     title: 'Chats',
     search: 'Buscar nombre, número, grupo o etiqueta',
+    account: 'Cuenta',
+    allAccounts: 'Todas las cuentas',
     filter: 'Mostrar',
     all: 'Todos los chats',
     unanswered: 'Sin respuesta',

@@ -210,6 +210,8 @@ export const pt: Language = {
   chats: {
     title: 'Conversas',
     search: 'Buscar nome, número, grupo ou etiqueta',
+    account: 'Conta',
+    allAccounts: 'Todas as contas',
     filter: 'Mostrar',
     all: 'Todas as conversas',
     unanswered: 'Sem resposta',

@@ -460,6 +460,16 @@ describeStores('chats in $name', (stores) => {
     });
   });
 
+  it('is listed among invented chats only when it is of the playground', async () => {
+    const { chatId } = await add();
+    const invented = await stores.inbox.add(aMessage('playground', aPerson()), NODE);
+    const accounts = { accounts: [accountId, 'playground'], accountId: undefined };
+    expect(await ids({ ...accounts, isPlayground: false })).toEqual([chatId]);
+    const listed = await ids({ ...accounts, isPlayground: true });
+    expect(listed).toContain(invented.chatId);
+    expect(listed).not.toContain(chatId);
+  });
+
   describe('a chat that the owner locks on the phone', () => {
     const lock = (person: ReturnType<typeof aPerson>, isLocked: boolean) =>
       stores.chats.lock(accountId, { kind: 'person', phone: person.phone, lid: person.lid }, isLocked);

@@ -1,4 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
+import { useQuery } from '../../api/use-query.ts';
+import { useMay } from '../../app/caller.tsx';
+import { useTexts } from '../../app/language.ts';
 import type { Chat } from '../../conversation/chat-types.ts';
 import { addressOf } from '../../conversation/conversation.ts';
 import { kindKey, useText as useShared } from '../../conversation/texts.ts';
@@ -23,6 +26,9 @@ const FILTERS = {
 
 type Filter = keyof typeof FILTERS;
 
+/** The account of invented chats. */
+const PLAYGROUND = 'playground';
+
 /** The list of chats, with search and filters. @param props.show the filter at first, as in the address */
 export function ChatList(props: { selected?: string; show: string | null; onOpen(chat: Chat): void }) {
   const { selected, show, onOpen } = props;
@@ -37,9 +43,17 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
     const timer = setTimeout(() => setText(typed.trim()), TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed]);
-  const list = useChatList({ ...FILTERS[filter], ...(text && { text }), ...(tag && { tag }) });
+  const [account, setAccount] = useState('');
+  const accounts = useAccounts();
+  const pages = useTexts('pages');
+  const list = useChatList({
+    ...FILTERS[filter],
+    ...(account === '' ? { playground: 'false' } : { accountId: account }),
+    ...(text && { text }),
+    ...(tag && { tag }),
+  });
   const { chats, isLoading, error, more } = list;
-  const isFiltered = filter !== 'all' || text !== '' || tag !== '';
+  const isFiltered = filter !== 'all' || text !== '' || tag !== '' || account !== '';
 
   return (
     <section class="chat-list" aria-label={t('title')}>
@@ -51,6 +65,21 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
+        {accounts.length > 1 && (
+          <select
+            class="account-filter"
+            aria-label={t('account')}
+            value={account}
+            onChange={(event) => setAccount(event.currentTarget.value)}
+          >
+            <option value="">{t('allAccounts')}</option>
+            {accounts.map((each) => (
+              <option key={each} value={each}>
+                {isReal(each) ? each : pages.playground}
+              </option>
+            ))}
+          </select>
+        )}
         <select
           aria-label={t('filter')}
           value={filter}
@@ -82,14 +111,28 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
           selected={selected}
           onOpen={onOpen}
           onNearEnd={() => void more()}
-          row={(chat) => <ChatRow chat={chat} />}
+          row={(chat) => (
+            <ChatRow chat={chat} isAccountShown={account === '' && accounts.filter(isReal).length > 1} />
+          )}
         />
       )}
     </section>
   );
 }
 
-function ChatRow({ chat }: { chat: Chat }) {
+/** Ids of the accounts, that of the playground last; none for those who may not see accounts. */
+function useAccounts(): string[] {
+  const isAllowed = useMay()('accounts:read');
+  const { data } = useQuery('GET /api/accounts', isAllowed ? {} : null, ['account']);
+  const ids = (data?.data ?? []).map(({ accountId }) => accountId);
+  return [...ids.filter(isReal), ...ids.filter((id) => !isReal(id))];
+}
+
+function isReal(accountId: string): boolean {
+  return accountId !== PLAYGROUND;
+}
+
+function ChatRow({ chat, isAccountShown }: { chat: Chat; isAccountShown: boolean }) {
   const t = useText();
   const shared = useShared();
   const { short } = useTimes();
@@ -108,6 +151,7 @@ function ChatRow({ chat }: { chat: Chat }) {
             : (words ?? shared('noMessages'))}
         </span>
         <span class="chat-badges">
+          {isAccountShown && <span class="badge">{chat.accountId}</span>}
           {tags.slice(0, 2).map((tag) => (
             <span key={tag} class="badge">
               {tag}

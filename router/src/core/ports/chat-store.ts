@@ -98,6 +98,8 @@ export interface ChatQuery {
   chats?: readonly string[];
   /** Only of these accounts. */
   accounts?: readonly string[];
+  /** It is of the playground, or it is not. */
+  isPlayground?: boolean;
   isPaused?: boolean;
   isLocked?: boolean;
   access?: Access;

@@ -50,6 +50,9 @@ const positionField = z
 const listQuery = z.strictObject({
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
   channelId: searchedChatField.optional().describe('Only this chat: a phone number, a JID or a group id.'),
+  playground: claimQuery
+    .optional()
+    .describe('Only invented chats of the playground, or only the others. Default: both.'),
   paused: claimQuery.optional().describe('Only chats that are paused, or only those that are not.'),
   locked: claimQuery
     .optional()
@@ -295,13 +298,14 @@ export function chatsApi(app: App): Endpoint[] {
       query: listQuery,
       responses: { 200: { description: 'A page of chats.', schema: pageResponse(chatView) } },
       handle: async ({
-        query: { cursor, paused, locked, waiting, asked, unanswered, failed, ...query },
+        query: { cursor, playground, paused, locked, waiting, asked, unanswered, failed, ...query },
         caller,
       }) => {
         const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
         const page = await chatPage(chatStore, {
           ...query,
           ...part,
+          isPlayground: playground,
           isPaused: paused,
           isLocked: locked,
           isWaiting: waiting,

@@ -3,6 +3,7 @@ import { lidJid } from '../../core/chat-id.ts';
 import { addressColumns, channelIdOfChat, replyToOf } from '../../core/messages/chat-identity.ts';
 import type { ChatAddress } from '../../core/messages/inbound-message.ts';
 import { saidBy } from '../../core/phrases.ts';
+import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import { storedState } from '../../core/policies/chat-state.ts';
 import type { Access } from '../../core/policies/conversation-fields.ts';
 import {
@@ -463,6 +464,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     isWaiting,
     isAsked,
     tag,
+    isPlayground,
     hasUnanswered,
     hasFailed,
     after,
@@ -482,6 +484,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     ofChats(sql`c.id`, chats, accountId),
     ofAccounts(sql`c.account_id`, accounts),
     accountId === undefined ? [] : [sql`c.account_id = ${accountId}`],
+    isPlayground === undefined ? [] : [sql`(c.account_id = ${PLAYGROUND}) = ${isPlayground}`],
     isPaused === undefined ? [] : [sql`is_paused(c) = ${isPaused}`],
     isLocked === undefined ? [] : [sql`c.is_locked = ${isLocked}`],
     access === undefined ? [] : [sql`access_of(c) = ${access}`],
