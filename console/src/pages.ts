@@ -15,6 +15,8 @@ export interface Page {
   path: string;
   /** Of its title in the texts. */
   name: keyof Language['pages'];
+  /** Its page of the documentation, below `docs/`. */
+  docs: string;
   icon: IconName;
   group: 'work' | 'connect' | 'system';
   /** What one must be allowed to do to open it. Absent: everybody may. */
@@ -27,6 +29,7 @@ export const PAGES: readonly Page[] = [
   {
     path: '',
     name: 'start',
+    docs: 'quick-start.md',
     icon: 'home',
     group: 'work',
     load: async () => (await import('./pages/start/start-page.tsx')).StartPage,
@@ -34,6 +37,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'chats',
     name: 'chats',
+    docs: 'conversation.md',
     icon: 'chat',
     group: 'work',
     scope: 'messages:read',
@@ -42,6 +46,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'playground',
     name: 'playground',
+    docs: 'console.md#playground',
     icon: 'play',
     group: 'work',
     load: async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage,
@@ -49,6 +54,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'dead-letters',
     name: 'dead-letters',
+    docs: 'troubleshooting.md#dead-letters-of-messages',
     icon: 'letter',
     group: 'work',
     scope: 'messages:read',
@@ -57,6 +63,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'accounts',
     name: 'accounts',
+    docs: 'troubleshooting.md#account-states',
     icon: 'phone',
     group: 'connect',
     scope: 'accounts:read',
@@ -65,6 +72,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'routes',
     name: 'routes',
+    docs: 'routes.md',
     icon: 'route',
     group: 'connect',
     scope: 'routes:read',
@@ -73,6 +81,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'agents',
     name: 'agents',
+    docs: 'hosted-agents.md',
     icon: 'agent',
     group: 'connect',
     scope: 'messages:read',
@@ -81,6 +90,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'webhooks',
     name: 'webhooks',
+    docs: 'api.md#webhooks',
     icon: 'hook',
     group: 'connect',
     scope: 'webhooks:manage',
@@ -89,6 +99,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'keys',
     name: 'keys',
+    docs: 'access.md#keys-of-the-api',
     icon: 'key',
     group: 'system',
     scope: 'admin',
@@ -97,6 +108,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'users',
     name: 'users',
+    docs: 'access.md#users-of-the-console',
     icon: 'user',
     group: 'system',
     load: async () => (await import('./pages/users/users-page.tsx')).UsersPage,
@@ -104,6 +116,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'audit',
     name: 'audit',
+    docs: 'access.md#audit-log',
     icon: 'list',
     group: 'system',
     scope: 'admin',
@@ -112,6 +125,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'settings',
     name: 'settings',
+    docs: 'settings.md',
     icon: 'gear',
     group: 'system',
     scope: 'admin',
@@ -120,6 +134,7 @@ export const PAGES: readonly Page[] = [
   {
     path: 'api',
     name: 'api',
+    docs: 'api.md',
     icon: 'code',
     group: 'system',
     load: async () => (await import('./pages/api/api-page.tsx')).ApiPage,

@@ -91,6 +91,82 @@ describe('the console', () => {
     await page.locator('.badge', { hasText: /^route$/ }).waitFor();
   });
 
+  it('finds pages, chats, routes, settings and documentation by keyboard alone', async () => {
+    const person = bed.person({ name: 'Zacarías' });
+    await person.say('hello', { to: bed.phone });
+    await person.nextReply();
+    const routes = await bed.service.api('GET', '/api/routes');
+    const { id } = (routes.body as { data: [{ id: string }] }).data[0];
+    await bed.service.api('PATCH', `/api/routes/${id}`, { name: 'Support desk' });
+    const { page, goTo } = await open();
+    await goTo('');
+    const field = page.getByRole('combobox', { name: /^Search pages/ });
+    const chosen = () => page.locator('#search-results [aria-selected=true]');
+    const search = async (key: string, words: string, wanted: RegExp) => {
+      await page.keyboard.press(key);
+      await field.waitFor();
+      await page.keyboard.type(words);
+      await page.getByRole('option', { name: wanted }).first().waitFor();
+      for (let n = 0; !wanted.test((await chosen().textContent()) ?? ''); n++) {
+        expect(n, `${wanted} is not reached`).toBeLessThan(30);
+        await page.keyboard.press('ArrowDown');
+      }
+      expect(await chosen().getAttribute('id')).toBe(await field.getAttribute('aria-activedescendant'));
+    };
+    const opened = async (heading: string) => {
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      expect(await field.count()).toBe(0);
+    };
+    await search('Control+k', 'audit', /^Audit log/);
+    await expectAccessible(page);
+    await opened('Audit log');
+    await search('/', 'support desk', /^Support desk/);
+    await opened('Edit route');
+    await search('Control+k', 'WA2AI_NODE_ID', /^WA2AI_NODE_ID/);
+    await opened('Settings');
+    expect(await page.getByLabel('Find a setting').inputValue()).toBe('WA2AI_NODE_ID');
+    await page.getByLabel('Find a setting').press('/');
+    expect(await field.count()).toBe(0);
+    await search('Control+k', 'Zacar', /^Zacarías/);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toMatch(/#\/chats\/\d+$/);
+    await search('Control+k', 'order of routes', /^Routes › Order of routes/);
+    const [docs] = await Promise.all([page.waitForEvent('popup'), page.keyboard.press('Enter')]);
+    expect(docs.url()).toBe(`${bed.service.url}/docs/routes.md#order-of-routes`);
+    await page.bringToFront();
+    await page.keyboard.press('Control+k');
+    await field.waitFor();
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: /^Search/ }).click();
+    await field.waitFor();
+  });
+
+  it('has a link from each page to its page of the documentation, which can be searched', async () => {
+    const { page, goTo } = await open({ widthPx: 390, theme: 'dark' });
+    const seen = new Set<string>();
+    for (const path of PAGES.filter((each) => !each.includes('/'))) {
+      await goTo(path);
+      const href = (await page.locator('.foot a').getAttribute('href')) ?? '';
+      const [address = '', anchor] = href.split('#');
+      const text = await (await fetch(address)).text();
+      if (anchor !== undefined) expect(text, href).toContain(`id="${anchor}"`);
+      seen.add(href);
+    }
+    expect(seen.size).toBe(PAGES.filter((each) => !each.includes('/')).length);
+    await page.goto(`${bed.service.url}/docs/routes.md`);
+    await page.getByRole('searchbox', { name: 'Search the documentation' }).fill('order of routes');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Search' }).waitFor();
+    await expectAccessible(page);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    await page.getByRole('link', { name: 'Routes › Order of routes' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Routes' }).waitFor();
+    await expectAccessible(page);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+  });
+
   it('finds a setting with its value and origin', async () => {
     const { page, goTo } = await open();
     await goTo('settings');

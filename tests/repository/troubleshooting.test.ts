@@ -5,7 +5,7 @@ import { CLI_VARIABLES, envSchema } from '../../router/src/config/config.ts';
 import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
 import { MESSAGE_REASONS } from '../../router/src/core/messages/inbound-message.ts';
 import { DEAD_REPLY_REASONS } from '../../router/src/core/ports/outbox.ts';
-import { anchorOf } from '../../router/src/features/pages/feature.ts';
+import { anchorOf } from '../../router/src/features/pages/documentation.ts';
 import { anchorsOf, readDocument } from '../support/documents.ts';
 import { repositoryRoot } from '../support/repository.ts';
 

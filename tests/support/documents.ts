@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { anchorOf } from '../../router/src/features/pages/feature.ts';
+import { anchorOf } from '../../router/src/features/pages/documentation.ts';
 import { repositoryRoot } from './repository.ts';
 
 /** A Markdown document of the repository. */

@@ -15,6 +15,7 @@ import { CallerProvider, useCaller, useMay } from './caller.tsx';
 import { chooseLanguage, language, useTexts } from './language.ts';
 import { hrefOf, type Place, usePlace } from './location.ts';
 import { NeedsProvider, useNeeds } from './needs.tsx';
+import { SearchButton } from './search.tsx';
 import { useStored } from './stored.ts';
 import { THEMES, theme } from './theme.ts';
 
@@ -61,9 +62,10 @@ function Frame() {
           </span>
           wa2ai
         </a>
+        <SearchButton />
         <button
           type="button"
-          class="button quiet only-icon"
+          class="button quiet only-icon menu-button"
           aria-expanded={isMenuOpen}
           aria-controls="navigation"
           aria-label={text.menu}
@@ -83,7 +85,7 @@ function Frame() {
             />
           ))}
         </nav>
-        <Foot />
+        <Foot page={page} />
       </div>
       <main class={`content page-${page?.path || 'start'}`}>
         {isAway && (
@@ -141,7 +143,9 @@ function NeedsCount() {
   );
 }
 
-function Foot() {
+function Foot({ page }: { page: Page | undefined }) {
+  const search = useTexts('search');
+  const titles = useTexts('pages');
   const text = useTexts('shell');
   const chosen = useStored(language);
   const colours = useStored(theme);
@@ -154,6 +158,14 @@ function Foot() {
   };
   return (
     <footer class="foot">
+      <a
+        href={`${baseUrl}docs/${page?.docs ?? 'README.md'}`}
+        target="_blank"
+        rel="noopener"
+        aria-label={page && search.helpFor(titles[page.name])}
+      >
+        {search.help}
+      </a>
       <p class={isLive ? 'live on' : 'live'}>{isLive ? text.live : text.polling}</p>
       <select
         aria-label={text.theme}

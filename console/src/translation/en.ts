@@ -37,6 +37,17 @@ export const en = {
     polling: 'Every 5 s',
     groups: { work: 'Work', connect: 'Connect', system: 'System' },
   },
+  search: {
+    title: 'Search',
+    label: 'Search pages, chats, routes, settings and help',
+    close: 'Close',
+    results: 'Results',
+    none: 'Nothing was found.',
+    count: (count: number) => (count === 1 ? '1 result' : `${count} results`),
+    kinds: { pages: 'Pages', chats: 'Chats', routes: 'Routes', settings: 'Settings', docs: 'Documentation' },
+    help: 'Help',
+    helpFor: (page: string) => `Help for ${page}`,
+  },
   sections: {
     failure: 'Failure',
     reply: 'Replies',

@@ -37,6 +37,23 @@ export const es: Language = {
     polling: 'Cada 5 s',
     groups: { work: 'Trabajo', connect: 'Conexión', system: 'Sistema' },
   },
+  search: {
+    title: 'Buscar',
+    label: 'Buscar páginas, chats, rutas, ajustes y ayuda',
+    close: 'Cerrar',
+    results: 'Resultados',
+    none: 'No se encontró nada.',
+    count: (count) => (count === 1 ? '1 resultado' : `${count} resultados`),
+    kinds: {
+      pages: 'Páginas',
+      chats: 'Chats',
+      routes: 'Rutas',
+      settings: 'Ajustes',
+      docs: 'Documentación',
+    },
+    help: 'Ayuda',
+    helpFor: (page) => `Ayuda de ${page}`,
+  },
   sections: {
     failure: 'Fallos',
     reply: 'Respuestas',

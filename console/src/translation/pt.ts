@@ -38,6 +38,23 @@ export const pt: Language = {
     polling: 'A cada 5 s',
     groups: { work: 'Trabalho', connect: 'Conexão', system: 'Sistema' },
   },
+  search: {
+    title: 'Buscar',
+    label: 'Buscar páginas, conversas, rotas, configurações e ajuda',
+    close: 'Fechar',
+    results: 'Resultados',
+    none: 'Nada foi encontrado.',
+    count: (count) => (count === 1 ? '1 resultado' : `${count} resultados`),
+    kinds: {
+      pages: 'Páginas',
+      chats: 'Conversas',
+      routes: 'Rotas',
+      settings: 'Configurações',
+      docs: 'Documentação',
+    },
+    help: 'Ajuda',
+    helpFor: (page) => `Ajuda de ${page}`,
+  },
   sections: {
     failure: 'Falhas',
     reply: 'Respostas',

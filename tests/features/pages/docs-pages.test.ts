@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROBLEM_CODES } from '../../../router/src/infra/operations/problem.ts';
 import { documents } from '../../support/documents.ts';
@@ -76,5 +77,49 @@ describe('the pages of the documentation', () => {
     '/docs/%2e%2e%2f.env',
   ])('respond 404 to other paths: %s', async (path) => {
     expect((await open(path)).status).toBe(404);
+  });
+
+  it('have a list of all pages and a search field beside each', async () => {
+    const text = await (await open('/docs/routes.md')).text();
+    const listed = [...text.matchAll(/<li><a href="([\w-]+\.md)"/g)].map(([, name]) => name);
+    const files = (await readdir('docs')).filter((name) => name.endsWith('.md'));
+    expect([...listed].sort()).toEqual(files.sort());
+    expect(listed.slice(0, 2)).toEqual(['README.md', 'quick-start.md']);
+    expect(text).toContain('<a href="routes.md" aria-current="page">Routes</a>');
+    expect(text).toContain('<form action="search" role="search">');
+  });
+
+  it('find places that have all words, headings first, without running a script', async () => {
+    const response = await open('/docs/search?q=order+ROUTES');
+    expect(response.headers.get('content-security-policy')).toContain("script-src 'none'");
+    const text = await response.text();
+    const [first] = [...text.matchAll(/<ol class="found"><li><a href="([^"]+)">([^<]+)</g)];
+    expect(first?.slice(1)).toEqual(['routes.md#order-of-routes', 'Routes › Order of routes']);
+    expect(text).toContain('value="order ROUTES"');
+    const hostile = await (await open('/docs/search?q=%22%3E%3Cimg%20src%3Dx%3E')).text();
+    expect(hostile).not.toContain('<img');
+    expect(hostile).toContain('0 places');
+    expect(await (await open('/docs/search')).text()).toContain('Write what you look for.');
+  });
+});
+
+describe('GET /api/docs/search', () => {
+  const search = async (query: string) => {
+    const answer = await fetch(new URL(`/api/docs/search?${query}`, api.url));
+    return { status: answer.status, body: (await answer.json()) as { data: Array<Record<string, string>> } };
+  };
+
+  it('names pages and anchors that exist, with the text around the words', async () => {
+    const { body } = await search('query=kubernetes%20probes&limit=5');
+    expect(body.data.length).toBeGreaterThan(0);
+    for (const { page, anchor, excerpt } of body.data) {
+      const text = await (await open(`/docs/${page}`)).text();
+      if (anchor !== undefined) expect(text, `${page}#${anchor}`).toContain(`id="${anchor}"`);
+      expect(excerpt).not.toMatch(/[`|]/);
+    }
+    const [best] = (await search('query=console')).body.data;
+    expect(best).toMatchObject({ page: 'console.md', title: 'Console and playground' });
+    expect((await search('query=zzzzqqqq')).body.data).toEqual([]);
+    expect((await search('query=')).status).toBe(400);
   });
 });

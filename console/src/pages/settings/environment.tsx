@@ -11,13 +11,13 @@ import { quoted } from '../../schema-form/field-texts.ts';
 /** Groups of variables that few installations need. */
 const FOLDED: ReadonlySet<string> = new Set(['Advanced', 'Tests']);
 
-/** The variables that this node was started with. */
-export function Environment() {
+/** The variables that this node was started with. `wanted`: what is looked for at first. */
+export function Environment(props: { wanted: string }) {
   const text = useTexts('settings');
   const settings = useQuery('GET /api/settings');
   const service = useTexts('service');
   const meaningOf = ({ name, meaning }: Schemas['Setting']) => service?.settings[name] ?? meaning;
-  const [wanted, setWanted] = useState('');
+  const [wanted, setWanted] = useState(props.wanted);
   const fits = (setting: Schemas['Setting']) =>
     `${setting.name} ${meaningOf(setting)}`.toLowerCase().includes(wanted.toLowerCase());
   return (

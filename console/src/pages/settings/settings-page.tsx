@@ -12,7 +12,7 @@ const TABS = ['environment', ...FORMS, 'nodes'] as const;
 type Tab = (typeof TABS)[number];
 
 /** Every setting: those of the environment to read, those that the API can change to edit. */
-export function SettingsPage({ parts: [part] }: PageProps) {
+export function SettingsPage({ parts: [part], query }: PageProps) {
   const text = useTexts('settings');
   const open: Tab = TABS.find((each) => each === part) ?? 'environment';
   return (
@@ -28,7 +28,7 @@ export function SettingsPage({ parts: [part] }: PageProps) {
           </a>
         ))}
       </nav>
-      {open === 'environment' && <Environment />}
+      {open === 'environment' && <Environment key={query.get('find')} wanted={query.get('find') ?? ''} />}
       {open === 'nodes' && <Nodes />}
       {isForm(open) && <SettingsForm key={open} name={open} />}
     </PageFrame>

@@ -1,24 +1,27 @@
 import { readdirSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { RequestHandler } from 'express';
 import { Marked } from 'marked';
+import { z } from 'zod';
 import { projectFolder } from '../../config/package-version.ts';
-import { say } from '../../core/phrases.ts';
 import type { Feature } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
+import { dataResponse } from '../../infra/operations/fields.ts';
 import { type StaticBody, sendStatic, staticBody } from '../../infra/operations/openapi.ts';
 import { Html, html, page, pagePolicy } from '../../infra/operations/page-frame.ts';
-import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
+import { problemSchema } from '../../infra/operations/problem.ts';
 import type { ProtocolServer } from '../../infra/operations/protocol-server.ts';
 import { type ApiResponse, type Call, requestOf } from '../../infra/operations/response.ts';
+import { anchorOf, DOCS_FOLDER, type DocPage, Documentation, readListed } from './documentation.ts';
 import { pages as pairingPages } from './pages.ts';
 
 export const pages: Feature = {
   name: 'pages',
   tags: { Documentation: 'The documentation of this version.' },
+  operations: () => [searchApi(new Documentation())],
   servers: () => [consoleServer()],
-  pages: (app) => [...pairingPages(app), ...docsPages()],
+  pages: (app) => [...pairingPages(app), ...docsPages(new Documentation())],
 };
 
 /** Only files of this service, no inline script or style, and no frame around the page. */
@@ -107,21 +110,14 @@ function listOf(folder: string): ReadonlySet<string> {
   }
 }
 
-const FOLDER = join(projectFolder(), 'docs');
-const ALL_PAGES = html`<a href="README.md">Documentation</a>`;
-
-/** The anchor of a heading, as repository hosts generate it. Error responses link to these anchors. */
-export function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\w\s-]/g, '')
-    .replaceAll(' ', '-');
-}
-
 const markdown = new Marked({
   renderer: {
     heading({ tokens, depth, text }) {
       return `<h${depth} id="${anchorOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+    // What scrolls can be reached by keyboard.
+    code({ text, lang }) {
+      return html`<pre tabindex="0"><code class="language-${lang ?? 'text'}">${text}</code></pre>\n`.toString();
     },
     // Files outside of docs/ are not served.
     link({ href, tokens }) {
@@ -135,7 +131,7 @@ const markdown = new Marked({
  * The documentation of this version, `docs/*.md` as pages under the same paths: the `docs` of an error response, such as
  * `/docs/troubleshooting.md#invalid_body`, leads to its entry. Public: it contains nothing of this installation.
  */
-function docsPages(): Endpoint[] {
+function docsPages(documentation: Documentation): Endpoint[] {
   const notFound = { description: 'No such page.', schema: problemSchema };
   const unchanged = { description: 'The client has it: `If-None-Match` names its `ETag`.' };
   // Only what the folder lists: their number is small.
@@ -170,6 +166,26 @@ function docsPages(): Endpoint[] {
     endpoint({
       tag: 'Documentation',
       method: 'get',
+      path: '/docs/search',
+      operationId: 'showDocumentationSearch',
+      scopes: 'public',
+      summary: 'The places of the documentation with some words',
+      query: z.object({ q: z.string().max(MAX_QUERY_CHARS).default('') }),
+      responses: { 200: { description: 'The places.', contentType: 'text/html' } },
+      handle: async ({ query: { q } }) => {
+        const found = await documentation.search(q, MAX_FOUND);
+        const main = html`<h1>Search</h1>
+<p role="status">${q.trim() === '' ? 'Write what you look for.' : `${found.length === MAX_FOUND ? 'The first ' : ''}${found.length} places with “${q}”.`}</p>
+<ol class="found">${found.map(
+          ({ page: name, title, heading, anchor, excerpt }) =>
+            html`<li><a href="${name}${anchor !== undefined && `#${anchor}`}">${title}${heading !== undefined && ` › ${heading}`}</a><p class="faint">${excerpt}</p></li>`,
+        )}</ol>`;
+        return docPage(await documentation.pages(), undefined, 'Search', main, q);
+      },
+    }),
+    endpoint({
+      tag: 'Documentation',
+      method: 'get',
       path: '/docs/{name}',
       operationId: 'showDocumentation',
       scopes: 'public',
@@ -187,10 +203,10 @@ function docsPages(): Endpoint[] {
           call,
           file,
           async () => {
-            const text = (await readListed(FOLDER, file, /\.md$/)).toString();
+            const text = (await readListed(DOCS_FOLDER, file, /\.md$/)).toString();
             const title = /^# (.+)$/m.exec(text)?.[1] ?? name;
             const main = new Html(await markdown.parse(text));
-            const shown = page({ status: 200, title, aside: ALL_PAGES, main, isWide: true, home: '../' });
+            const shown = docPage(await documentation.pages(), file, title, main);
             return staticBody(shown.html ?? '', 'text/html; charset=utf-8');
           },
           pagePolicy(),
@@ -213,7 +229,7 @@ function docsPages(): Endpoint[] {
       handle: async (call) => {
         const { name = '' } = call.params;
         return answer(call, `images/${name}`, async () => {
-          const bytes = await readListed(join(FOLDER, 'images'), name, /\.(svg|png)$/);
+          const bytes = await readListed(join(DOCS_FOLDER, 'images'), name, /\.(svg|png)$/);
           return staticBody(bytes, name.endsWith('.png') ? 'image/png' : 'image/svg+xml; charset=utf-8');
         });
       },
@@ -221,9 +237,58 @@ function docsPages(): Endpoint[] {
   ];
 }
 
-/** A file that the folder lists, so that no name can leave the folder. */
-async function readListed(folder: string, name: string, ending: RegExp): Promise<Buffer> {
-  const names: string[] = await readdir(folder).catch(() => []);
-  if (ending.test(name) && names.includes(name)) return readFile(join(folder, name));
-  throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-page'));
+/** On a narrow screen both are below the page. */
+const TO_SEARCH = html`<a href="#q">Pages and search</a>`;
+const MAX_QUERY_CHARS = 200;
+/** Places that a search shows. */
+const MAX_FOUND = 40;
+
+/** A page with the list of all pages and a search field beside it. */
+function docPage(
+  pages: readonly DocPage[],
+  open: string | undefined,
+  title: string,
+  main: Html,
+  query = '',
+): ApiResponse {
+  const nav = html`<form action="search" role="search"><label for="q">Search the documentation</label>
+<input id="q" name="q" type="search" maxlength="${MAX_QUERY_CHARS}" value="${query}"><button>Search</button></form>
+<nav aria-label="Pages"><ul class="plain">${pages.map(
+    ({ name, title: of }) =>
+      html`<li><a href="${name}"${name === open && new Html(' aria-current="page"')}>${of}</a></li>`,
+  )}</ul></nav>`;
+  return page({ status: 200, title, aside: TO_SEARCH, main, side: nav, isWide: true, home: '../' });
+}
+
+const foundView = z
+  .object({
+    page: z.string().describe('Name of the page: `/docs/` with this name shows it.'),
+    title: z.string(),
+    heading: z.string().optional().describe('Absent: the beginning of the page.'),
+    anchor: z.string().optional().describe('Of the heading, behind `#`.'),
+    excerpt: z.string().describe('The text around the words.'),
+  })
+  .meta({ id: 'DocumentationPlace' });
+
+/** `GET /api/docs/search`. */
+function searchApi(documentation: Documentation): Endpoint {
+  return endpoint({
+    tag: 'Documentation',
+    method: 'get',
+    path: '/api/docs/search',
+    operationId: 'searchDocumentation',
+    scopes: 'public',
+    isPolled: true,
+    summary: 'Find places in the documentation',
+    description: 'Those that have all of the words, headings first. The documentation is in English.',
+    query: z.strictObject({
+      query: z.string().trim().min(1).max(MAX_QUERY_CHARS).describe('Words.'),
+      limit: z.coerce.number().int().min(1).max(MAX_FOUND).default(10).describe('Most places.'),
+    }),
+    responses: { 200: { description: 'The places.', schema: dataResponse(z.array(foundView)) } },
+    handle: async ({ query: { query, limit } }) => ({
+      status: 200,
+      json: { success: true, data: await documentation.search(query, limit) },
+    }),
+  });
 }

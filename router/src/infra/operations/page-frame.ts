@@ -46,6 +46,12 @@ summary { cursor: pointer; font-weight: 600; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 footer { margin: 1rem 0 0; } main > :last-child, main > :last-child > :last-child { margin-bottom: 0; }
 body.wide { grid-template-columns: minmax(0, 60rem); align-content: start; }
+body.sided { grid-template-columns: 15rem minmax(0, 60rem); grid-template-areas: "head head" "side main"; gap: 0 1.5rem; justify-content: center; }
+.sided header { grid-area: head; } .sided main { grid-area: main; } aside { grid-area: side; }
+aside form { margin: 0 0 1rem; padding: 0; border: 0; } aside li { margin: 0; } aside li a { display: block; padding: .25rem .5rem; border-radius: .5rem; text-decoration: none; }
+aside [aria-current] { background: var(--card); font-weight: 600; } .found { padding-left: 1.75rem; } .found p { margin: 0 0 .5rem; }
+@media (min-width: 56.01rem) { aside { position: sticky; top: 1rem; align-self: start; max-height: calc(100vh - 2rem); overflow-y: auto; padding: .25rem; } }
+@media (max-width: 56rem) { body.sided { grid-template-columns: minmax(0, 1fr); grid-template-areas: "head" "main" "side"; row-gap: 1rem; } }
 table { border-collapse: collapse; display: block; overflow-x: auto; margin: 0 0 1rem; }
 th, td { border: 1px solid var(--line); padding: .375rem .625rem; text-align: left; vertical-align: top; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; background: var(--back); border-radius: .5rem; font-size: .875rem; }
@@ -74,6 +80,8 @@ export function page(input: {
   language?: string;
   /** A page to read, with tables, instead of a card. */
   isWide?: boolean;
+  /** Beside the page, on a narrow screen below it. */
+  side?: Html;
   /** Where the start page is, seen from this one. */
   home?: string;
 }): ApiResponse {
@@ -89,9 +97,10 @@ export function page(input: {
 <style>${new Html(STYLE)}</style>
 ${reloadSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${reloadSeconds}"></noscript>`}
 </head>
-<body class="${input.isWide && 'wide'}">
+<body class="${input.side ? 'wide sided' : input.isWide && 'wide'}">
 <header><a href="${input.home ?? './'}"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M4 4h16v12H9l-5 4z"/></svg>wa2ai</a><span>${input.aside}</span></header>
 <main>${input.main}</main>
+${input.side && html`<aside>${input.side}</aside>`}
 ${script !== undefined && html`<script>${new Html(script)}</script>`}
 </body>
 </html>

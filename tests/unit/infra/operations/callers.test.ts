@@ -29,8 +29,10 @@ const PUBLIC = [
   'openDocumentation',
   'pushTask',
   'replyLater',
+  'searchDocumentation',
   'showDocumentation',
   'showDocumentationPicture',
+  'showDocumentationSearch',
   'showFirstRun',
   'signIn',
 ];
