@@ -481,7 +481,7 @@ describe('the page Routes', () => {
     await dialog.getByText('1 / 2').waitFor();
     await expectAccessible(page);
     await button(dialog, 'Delete').click();
-    await page.getByRole('link', { name: 'help' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'help', exact: true }).waitFor({ state: 'detached' });
   });
 
   it('shows what is likely to go wrong with a route that it saved', async () => {

@@ -119,7 +119,7 @@ describe('GET /api/docs/search', () => {
     }
     const [best] = (await search('query=console')).body.data;
     expect(best).toMatchObject({ page: 'console.md', title: 'Console and playground' });
-    expect((await search('query=zzzzqqqq')).body.data).toEqual([]);
+    expect((await search('query=console%20zzzzqqqq')).body.data).toEqual([]);
     expect((await search('query=')).status).toBe(400);
   });
 });
