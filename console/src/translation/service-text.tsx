@@ -2,14 +2,17 @@ import { useTexts } from '../app/language.ts';
 import type { Phrase } from './en.ts';
 import { useTranslation } from './use-translation.ts';
 
-/** A sentence of the service. Without a translation, what its code means stands before the English sentence. */
+/**
+ * A sentence of the service. Without a translation, what its code means stands before the English sentence.
+ * @param props.phrase undefined: an earlier version stored the sentence
+ */
 export function ServiceText({
   text,
   phrase,
   code,
 }: {
   text: string;
-  phrase?: Phrase | undefined;
+  phrase: Phrase | undefined;
   code?: string | undefined;
 }) {
   const { sentence, meaning } = useTranslation();

@@ -42,7 +42,7 @@ export function AgentHealth({
     <>
       <Health mood="bad" word={wordOf(text.health, problem.code)} />
       <span class="faint health-why">
-        <ServiceText text={problem.message} code={problem.code} />
+        <ServiceText text={problem.message} phrase={problem.phrase} code={problem.code} />
       </span>
     </>
   );

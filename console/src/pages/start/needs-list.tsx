@@ -193,7 +193,7 @@ function LettersNeed({ need }: { need: NeedOf<'letters'> }) {
   const words = useTexts('deadLetters');
   const [isAsking, setAsking] = useState(false);
   const { answer, isBusy } = useAnswer(need);
-  const { reason, count, error, newestAt } = need.group;
+  const { reason, count, error, phrase, newestAt } = need.group;
   const close = () =>
     answer(async () => {
       const body = { reason, until: newestAt };
@@ -204,7 +204,7 @@ function LettersNeed({ need }: { need: NeedOf<'letters'> }) {
   return (
     <Titled title={`${text.letters(count)}: ${reason}`} path="/dead-letters" at={newestAt}>
       <p>
-        <ServiceText text={error} code={reason} />
+        <ServiceText text={error} phrase={phrase} code={reason} />
       </p>
       <div class="actions">
         <Button kind="main" isBusy={isBusy} onClick={() => setAsking(true)}>
