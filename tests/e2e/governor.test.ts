@@ -108,6 +108,7 @@ it('nobody is written to first in the quiet hours; who writes gets the message, 
   const delayed = await until('the message is delayed', async () => (await outgoing()).delayed[0]);
   expect(delayed).toEqual({
     why: expect.stringContaining('quiet hours'),
+    phrase: { code: 'governor.quiet-hours' },
     messages: 1,
     until: expect.any(String),
   });

@@ -106,7 +106,7 @@ describe('The route of a voice message', () => {
     const id = await dan.say(voiceMessage({ status: 401 }), { to: bed.phone });
     expect((await dan.nextReply()).text).toBe('No sounds, please.');
     expect(countOf(ears)).toBe(before + 1);
-    expect(stepsOf(await bed.untilTurnEnded(id))).toEqual([
+    expect(stepsOf(await bed.untilTurnEnded(id))).toMatchObject([
       {
         step: 'transcribe',
         outcome: 'failed',

@@ -200,7 +200,7 @@ describe('a program that runs as a process', () => {
       };
       await expect(host.use(agent, async () => undefined)).rejects.toMatchObject(refused);
       await expect(host.register({ ...agent, agentId: 'other' })).rejects.toMatchObject(refused);
-      await expect.poll(async () => (await registry.get('agent'))?.problem).toBe(off.refusal);
+      await expect.poll(async () => (await registry.get('agent'))?.problem).toBe(off.refusal?.sentence);
     } finally {
       await host.close();
     }
