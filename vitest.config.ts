@@ -16,6 +16,7 @@ const SLOW_FILES = [
   'slow/hostile-texts',
   'slow/backup-waiting-work',
   'slow/backup-database',
+  'slow/shell-runtime',
   'slow/busy-service',
   'slow/webhooks',
   'slow/whatsapp-limits',
@@ -39,7 +40,6 @@ const SLOW_FILES = [
   'e2e/many-chats',
   'e2e/storm',
   // while their process is small, which makes it quick to start others
-  'integration/shell-runtime',
   'integration/agent-host',
   'integration/shell-agents',
   'integration/process-runtime',

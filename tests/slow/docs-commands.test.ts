@@ -85,7 +85,7 @@ const NOT_HERE: Record<string, string> = {
     'it adds a second route; tests/e2e/playground.test.ts makes one for the playground',
   'curl -X POST http://localhost:3000/api/playground/chats -H "Content-Type: application/json" \\':
     'the ids depend on what is stored; tests/e2e/playground.test.ts makes the same calls',
-  'node scripts/bundle-shell-runtime.mjs': 'tests/integration/shell-runtime.test.ts runs it',
+  'node scripts/bundle-shell-runtime.mjs': 'tests/slow/shell-runtime.test.ts runs it',
   'docker build -f runtime-server/Dockerfile -t wa2ai-shell dist/service':
     'tests/containers/with-engine.sh builds it without an image registry',
   'docker run -d --init --name shell -p 127.0.0.1:8000:8000 --memory 1g --pids-limit 256 --cap-drop ALL \\':

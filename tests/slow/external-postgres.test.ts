@@ -3,14 +3,14 @@ import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
 import sql from 'sql-template-tag';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { Logger } from '../../../router/src/core/logger.ts';
-import { connectExternalPostgres } from '../../../router/src/infra/db/connections/external-postgres.ts';
-import type { RunningPostgres } from '../../../router/src/infra/db/embedded/embedded-postgres.ts';
-import { Postgres } from '../../../router/src/infra/db/postgres.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { withIntruder } from '../../support/foreign-lock.ts';
-import { quietLog } from '../../support/quiet-log.ts';
-import { TransactionPooler } from '../../support/transaction-pooler.ts';
+import type { Logger } from '../../router/src/core/logger.ts';
+import { connectExternalPostgres } from '../../router/src/infra/db/connections/external-postgres.ts';
+import type { RunningPostgres } from '../../router/src/infra/db/embedded/embedded-postgres.ts';
+import { Postgres } from '../../router/src/infra/db/postgres.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { withIntruder } from '../support/foreign-lock.ts';
+import { quietLog } from '../support/quiet-log.ts';
+import { TransactionPooler } from '../support/transaction-pooler.ts';
 
 describe('connectExternalPostgres', () => {
   let database: TestDatabase;

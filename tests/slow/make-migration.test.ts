@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { applyMigrations } from '../../../router/src/infra/db/upkeep/migrations.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { repositoryRoot } from '../../support/repository.ts';
+import { applyMigrations } from '../../router/src/infra/db/upkeep/migrations.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { repositoryRoot } from '../support/repository.ts';
 
 describe('npm run migration', () => {
   let copy: string;
