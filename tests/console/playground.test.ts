@@ -68,6 +68,28 @@ describe('the page Playground', () => {
     await trace.waitFor();
   });
 
+  it('begins the lines of Arabic on the right and those of English on the left, as the phone does', async () => {
+    const shown = await open();
+    const { page } = shown;
+    await startEcho(shown);
+    await say(page, 'Ana', 'مرحبا\nكيف حالك اليوم يا صديقي العزيز؟\nhello');
+    await answers(page, 'مرحبا').first().waitFor();
+    const edges = await page.evaluate(`(() => {
+      const element = document.querySelector('.bubble.person .bubble-text');
+      const { left, right } = element.getBoundingClientRect();
+      const boxOf = (word) => {
+        const range = document.createRange();
+        const node = element.firstChild;
+        const at = node.textContent.indexOf(word);
+        range.setStart(node, at);
+        range.setEnd(node, at + word.length);
+        return range.getBoundingClientRect();
+      };
+      return { arabic: right - boxOf('مرحبا').right, english: boxOf('hello').left - left };
+    })()`);
+    expect(edges).toEqual({ arabic: expect.closeTo(0, 0), english: expect.closeTo(0, 0) });
+  });
+
   it('sends a file, reacts, quotes, edits and deletes', async () => {
     const shown = await open();
     const { page } = shown;
