@@ -151,13 +151,15 @@ export const HOSTILE_PIECES = [
   ...['goroutine 1 [a]:\n', 'a: b\n', 'a:\n', '- a: &b\n', '*b\n', '? ', '{"a":', '["', 'data: {}\n\n'],
 ];
 
-/** Each piece alone, after a text with Markdown, and in lines and paragraphs of several lengths. */
+/** Each piece alone, after a text with Markdown, in lines and paragraphs of several lengths, and in the lines of an item. */
 export function* hostileTexts(piece: string): Generator<string> {
   yield repeated(piece);
   yield `*a* [a](b) \`c\` ${repeated(piece)} x`;
   for (const gap of ['a\n', '\n\n', `${'a b c '.repeat(30)}\n`]) yield repeated(piece.repeat(10) + gap);
   for (const gap of ['\n\n', `${'ab '.repeat(700)}\n\n`]) yield repeated(piece.repeat(150) + gap);
   for (const other of ['(', ' ', '*']) yield repeated(piece + other);
+  // the lines of one item
+  yield `- a\n${repeated(`\u00a0${piece}\n`)}`;
 }
 
 function repeated(piece: string): string {

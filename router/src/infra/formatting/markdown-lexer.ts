@@ -23,6 +23,8 @@ const MAX_INLINE_MARKS = 400;
 const MAX_WORD_CHARS = 2_000;
 /** The square of the marks of each paragraph, summed. */
 const MAX_INLINE_WORK = 1_000_000;
+/** Lines of an item times its characters, summed: at each line marked looks for the underline of a heading up to the end. */
+const MAX_ITEM_WORK = 30_000_000;
 /** The limits above keep the lexer far below this; it is for what they do not know. */
 const MAX_MS = 1_000;
 
@@ -120,6 +122,7 @@ function isLetterOrDigit(code: number): boolean {
 class TextLexer extends Lexer {
   #blockCharsLeft: number;
   #inlineWorkLeft = MAX_INLINE_WORK;
+  #itemWorkLeft = MAX_ITEM_WORK;
 
   constructor(chars: number) {
     super({ gfm: true });
@@ -131,6 +134,8 @@ class TextLexer extends Lexer {
   override blockTokens(src: string, tokens: Token[] = [], lastParagraphClipped?: boolean): Token[] {
     this.#blockCharsLeft -= src.length;
     if (this.#blockCharsLeft < 0) throw new RangeError('too many levels');
+    if (!this.state.top) this.#itemWorkLeft -= src.split('\n').length * src.length;
+    if (this.#itemWorkLeft < 0) throw new RangeError('too many lines in an item');
     if (this.state.top || !PLAIN_LINE.test(src)) return super.blockTokens(src, tokens, lastParagraphClipped);
     const text: Tokens.Text = { type: 'text', raw: src, text: src, tokens: [] };
     this.inline(src, text.tokens);
