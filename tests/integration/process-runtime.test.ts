@@ -98,7 +98,7 @@ describe('a program that runs as a process', () => {
 
   // Another user has another view of this machine; without root there is none.
   it.runIf(process.getuid?.() === 0)(
-    'has a user of its own where wa2ai is root: it reads its folder and token, and not the data key, the environment, the Unix socket',
+    'runs as a separate user where wa2ai is root: it reads its folder and token, and not the data key, the environment, the Unix socket',
     async () => {
       await writeFile(join(folder, 'data-key'), 'a secret', { mode: 0o600 });
       const socket = createServer().listen(join(folder, 'wa2ai.sock'));

@@ -12,7 +12,7 @@ const PAUSE_MS = 200;
 /** Results of a kind. */
 const MAX_SHOWN = 6;
 
-/** Preact's types take a role of an input only with a list of its own. */
+/** Preact's types do not allow this role together with this type. */
 const COMBOBOX = { type: 'search', role: 'combobox' } as object;
 
 type Kind = 'pages' | 'chats' | 'routes' | 'settings' | 'docs';

@@ -60,11 +60,11 @@ export function storedConversation(stored: unknown): ConversationSettings {
   return Object.fromEntries(known);
 }
 
-/** The kind whose agents are language models, which answer each line of a thought as a question of its own. */
+/** The kind of language models. Without a pause they answer each line of a person separately. */
 const LANGUAGE_MODEL = 'openai';
 const MODEL_DEBOUNCE_MS = 1_500;
 
-/** Who makes a route for one group wants its messages answered; lines that are written in a row are one question to a model. */
+/** A route for one group answers all its messages. Lines in a row are one question to a language model. */
 function builtInOf(route: SettingsOfRoute | undefined): ChatSettings {
   if (!route) return BUILT_IN;
   const { channelId, config } = route;

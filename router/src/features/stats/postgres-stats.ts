@@ -22,7 +22,7 @@ export interface AccountCounts extends StatCounts {
 /** What happened on a route. */
 export interface RouteCounts {
   routeId: string;
-  /** Turns that the route took, whatever became of them. */
+  /** Turns of the route, with any outcome. */
   messages: number;
   /** Those of them that ended as dead. */
   failures: number;

@@ -57,7 +57,7 @@ describe('a call with an Idempotency-Key', () => {
     expect(await count('/api/routes')).toBe(1);
   });
 
-  it('is a call of its own with another key, without one, and of another caller', async () => {
+  it('is carried out again with another key, without a key, and for another caller', async () => {
     await post('/api/routes', route);
     await post('/api/routes', route, { 'idempotency-key': 'order-4712' });
     await api.call('POST', '/api/routes', route, admin);
