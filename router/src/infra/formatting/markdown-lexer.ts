@@ -10,6 +10,8 @@ const MAX_NESTING = 11;
 const MAX_NESTED = 1_000;
 /** Lines that begin an item or a quote. */
 const MAX_ITEMS = 3_000;
+/** Lines after the first item: marked copies the text of an item with each of its lines. */
+const MAX_LINES_AFTER_ITEM = 10_000;
 /** Other lines that begin with neither a letter nor a digit: headings, rows of tables, fences. */
 const MAX_MARKED_LINES = 4_500;
 /** A longer run of one character that is not a letter or a digit is not a writing of a person or a model. */
@@ -71,6 +73,7 @@ function isTooNested(text: string): boolean {
   let items = 0;
   let lines = 0;
   let nested = 0;
+  let after = 0;
   let isStart = true;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -80,6 +83,8 @@ function isTooNested(text: string): boolean {
     if (code === LINE_BREAK || code === RETURN) {
       nesting = 0;
       isStart = true;
+      if (items > 0) after += 1;
+      if (after > MAX_LINES_AFTER_ITEM) return true;
     } else if (isStart && code !== SPACE && code !== TAB) {
       const end = containerEnd(text, at);
       if (nesting === 0 && end > at) items += 1;
