@@ -117,9 +117,9 @@ describe.each([
   });
 
   it('interrupts a command that another request waits for', async () => {
-    const running = runtime.run(`echo before; touch ${folder}/begun; sleep 1000; echo never`, {
-      timeout: 1_000,
-    });
+    // The program itself says that it runs: of one that is only beginning, Bash also prints that it was interrupted.
+    const program = `sh -c 'touch ${folder}/begun; exec sleep 1000'`;
+    const running = runtime.run(`echo before; ${program}; echo never`, { timeout: 1_000 });
     const next = runtime.run('true');
     await runtime.run(`while ! [ -e ${folder}/begun ]; do sleep 0.01; done`, { session: 'other' });
     expect(await runtime.call('/run_in_session', { action_type: 'bash_interrupt' })).toMatchObject({
