@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { call, type ResponseOf, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';
 import { hrefOf } from '../app/location.ts';
+import type { Phrase } from '../translation/en.ts';
 import { Reason, ServiceText } from '../translation/service-text.tsx';
 import { useTranslation } from '../translation/use-translation.ts';
 import type { Message, Received } from './chat-types.ts';
@@ -403,8 +404,19 @@ function Request({ turn }: { turn: Received }) {
           <ServiceText text={found.sentence} phrase={found.phrase} />
         </p>
       )}
-      {found?.call !== undefined && <Json text={JSON.stringify(found.call, null, 2)} />}
+      {found?.call !== undefined && <AgentRequest call={found.call} />}
     </details>
+  );
+}
+
+/** The request, or why there is none: an error of the settings. */
+function AgentRequest({ call }: { call: NonNullable<Explanation['call']> }) {
+  if (call.kind !== 'error') return <Json text={JSON.stringify(call, null, 2)} />;
+  const { sentence, phrase } = call as { sentence: string; phrase?: Phrase };
+  return (
+    <p role="alert">
+      <ServiceText text={sentence} phrase={phrase} />
+    </p>
   );
 }
 

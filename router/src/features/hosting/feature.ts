@@ -24,7 +24,7 @@ import {
 } from '../../infra/operations/fields.ts';
 import { invalid, UploadedFile } from '../../infra/operations/form.ts';
 import { streamLog } from '../../infra/operations/log-schemas.ts';
-import { HttpProblem, phraseField, problemSchema } from '../../infra/operations/problem.ts';
+import { HttpProblem, mistakeAt, phraseField, problemSchema } from '../../infra/operations/problem.ts';
 import { refusePrograms } from '../routes/route-history-api.ts';
 import { HOSTED_AGENT_CONTEXT } from './postgres-agent-registry.ts';
 
@@ -416,7 +416,7 @@ function agentsApi(app: App): Endpoint[] {
       if (problems.length > 0)
         throw invalid(
           'body',
-          problems.map(({ field, message }) => ({ field: `hosted.${field}`, message })),
+          problems.map(({ field, said }) => mistakeAt(`hosted.${field}`, said)),
         );
       return hostedAgentOf(id, hosted as HostedSettings);
     }

@@ -431,7 +431,7 @@ export class RouteChecks {
     if (problems.length === 0) return;
     throw invalid(
       'body',
-      problems.map(({ field, message }) => ({ field: `config.${kind?.name}.${field}`, message })),
+      problems.map(({ field, said }) => mistakeAt(`config.${kind?.name}.${field}`, said)),
     );
   }
 }

@@ -32,8 +32,8 @@ const regexField = z
     if (problem === undefined) return;
     context.addIssue({
       code: 'custom',
-      message: problem.replace(/^regexFilter /, '').replace(/\.$/, ''),
-      params: { [PROBLEM_CODE]: 'INVALID_REGEX_PATTERN' },
+      message: problem.sentence,
+      params: { [PROBLEM_CODE]: 'INVALID_REGEX_PATTERN', phrase: problem.phrase },
     });
   })
   .describe(

@@ -21,7 +21,8 @@ import type { AgentTransport } from './transport/agent-transport.ts';
 /** A mistake in a route's settings; `field` is its path within the settings of the kind, such as `functions[1]`. */
 export interface SettingsProblem {
   field: string;
-  message: string;
+  /** Continues the name of the field. */
+  said: Said;
 }
 
 /** A likely problem of a route whose settings are valid. */

@@ -1,5 +1,14 @@
-/** A mistake in a template; the message continues the name of the field. */
-export class JsonTemplateError extends Error {}
+import { type Said, say } from '../../core/phrases.ts';
+
+/** A mistake in a template; what it says continues the name of the field. */
+export class JsonTemplateError extends Error {
+  readonly said: Said;
+
+  constructor(said: Said) {
+    super(said.sentence);
+    this.said = said;
+  }
+}
 
 interface Section {
   path: string[];
@@ -25,9 +34,9 @@ const TAG = /\{\{\{?([^{}]*)\}\}\}?/g;
  */
 export function parseJsonTemplate(text: string): JsonTemplate {
   if (text.length > MAX_TEMPLATE_CHARS) {
-    throw new JsonTemplateError(`must have at most ${MAX_TEMPLATE_CHARS} characters`);
+    throw new JsonTemplateError(say('field.max-chars', { max: MAX_TEMPLATE_CHARS }));
   }
-  if (text.replace(TAG, '').includes('{{')) throw new JsonTemplateError('has {{ without }}');
+  if (text.replace(TAG, '').includes('{{')) throw new JsonTemplateError(say('template.open', { text: '{{' }));
   const root: Node[] = [];
   const open: Array<{ name: string; nodes: Node[] }> = [{ name: '', nodes: root }];
   let at = 0;
@@ -40,7 +49,7 @@ export function parseJsonTemplate(text: string): JsonTemplate {
     if (name.startsWith('!')) continue;
     if (sigil === '/') {
       if (open.length === 1 || here.name !== name) {
-        throw new JsonTemplateError(`closes {{/${name}}}, which is not the section that is open`);
+        throw new JsonTemplateError(say('template.not-open', { tag: `{{/${name}}}` }));
       }
       open.pop();
       continue;
@@ -54,7 +63,8 @@ export function parseJsonTemplate(text: string): JsonTemplate {
     here.nodes.push({ section: { path, isInverted: sigil === '^', nodes } });
     open.push({ name, nodes });
   }
-  if (open.length > 1) throw new JsonTemplateError(`never closes {{#${open.at(-1)?.name}}}`);
+  if (open.length > 1)
+    throw new JsonTemplateError(say('template.never-closed', { tag: `{{#${open.at(-1)?.name}}}` }));
   if (at < text.length) root.push({ text: text.slice(at) });
   return root;
 }

@@ -1,6 +1,7 @@
 import { contractUser } from '../../core/chat-id.ts';
 import { factsOf } from '../../core/messages/message-facts.ts';
 import type { ContextMessage, IncomingMessage } from '../../core/models.ts';
+import { type Said, say } from '../../core/phrases.ts';
 import { indented, lineOfPerson, OWNER_NAME } from '../../core/text.ts';
 
 /** A value of a message: JSON, and the time in seconds as a bigint. */
@@ -74,23 +75,25 @@ export function mapLeaves(template: unknown, leaf: (text: string) => unknown, de
 }
 
 /** Mistakes in the placeholders of a template, one sentence each: unknown variables and braces that are not closed. */
-export function placeholderProblems(template: unknown): string[] {
-  const problems = new Set<string>();
+export function placeholderProblems(template: unknown): Said[] {
+  const problems = new Map<string, Said>();
+  const add = (said: Said) => problems.set(said.sentence, said);
   mapLeaves(template, (text) => {
     const rest = text.replace(/\{\{([^{}]*)\}\}/g, (placeholder, inner: string) => {
       const name = inner.trim();
       if (ALONE.has(name) && text !== placeholder) {
-        problems.add(`puts {{${name}}} into other text; use it alone`);
+        add(say('template.alone', { placeholder: `{{${name}}}` }));
       } else if (!Object.hasOwn(MESSAGE_VARIABLES, name) && name !== MEDIA_VARIABLE) {
-        problems.add(`uses ${shortened(placeholder)}; the variables are ${VARIABLE_NAMES.join(', ')}`);
+        const names = VARIABLE_NAMES.join(', ');
+        add(say('template.unknown-variable', { placeholder: shortened(placeholder), names }));
       }
       return '';
     });
     const open = /\{\{[\s\S]*/.exec(rest)?.[0];
-    if (open !== undefined) problems.add(`has '${shortened(open)}' without }}`);
+    if (open !== undefined) add(say('template.open', { text: shortened(open) }));
     return text;
   });
-  return [...problems];
+  return [...problems.values()];
 }
 
 function shortened(text: string): string {

@@ -295,7 +295,11 @@ function usualMistake(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | und
       return say('field.type', { type: isNamed ? say(`type.${expected}` as 'type.string') : expected });
     }
     case 'invalid_value':
-      return say('field.one-of', { values: issue.values.map(String).join(' or ') });
+      return say('field.one-of', {
+        values: issue.values
+          .map((value): Said | string => String(value))
+          .reduceRight((more, value) => say('or', { value, more })),
+      });
     case 'too_small': {
       const min = String(issue.minimum);
       return issue.origin === 'string' ? say('field.min-chars', { min }) : say('field.at-least', { min });

@@ -8,10 +8,10 @@ describe('regexProblem', () => {
     }
   });
 
-  it('describes an invalid pattern in one sentence', () => {
-    expect(regexProblem('(')).toMatch(/^regexFilter is not a valid pattern: .*\.$/);
-    expect(regexProblem('')).toContain('must not be empty');
+  it('says what is wrong with an invalid pattern', () => {
+    expect(regexProblem('(')?.sentence).toMatch(/^is not a valid pattern: .*[^.]$/);
+    expect(regexProblem('')?.sentence).toContain('must not be empty');
     expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS))).toBeUndefined();
-    expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS + 1))).toContain('at most 1000');
+    expect(regexProblem('a'.repeat(MAX_PATTERN_CHARS + 1))?.sentence).toContain('at most 1000');
   });
 });

@@ -31,7 +31,7 @@ const mirrorKind: AgentKind = agentKind<z.output<typeof mirrorSettings>>({
   description: 'Answers with the text that it received.',
   settings: mirrorSettings,
   check: async ({ greeting }) =>
-    greeting === 'rude' ? [{ field: 'greeting', message: 'is not polite' }] : [],
+    greeting === 'rude' ? [{ field: 'greeting', said: { sentence: 'is not polite' } }] : [],
   endpointOf: (agentEndpoint) => `${agentEndpoint}/mirror`,
   client:
     () =>

@@ -27,7 +27,7 @@ describe('a JSON template', () => {
     ['{{#a}}', /never closes \{\{#a\}\}/],
     ['{{/a}}', /closes \{\{\/a\}\}/],
     ['{{#a}}{{/b}}', /closes \{\{\/b\}\}/],
-    ['{{a', /has \{\{ without \}\}/],
+    ['{{a', /has '\{\{' without \}\}/],
     ['x'.repeat(10_001), /at most 10000 characters/],
   ])('refuses %.20s', (template, problem) => {
     expect(() => parseJsonTemplate(template)).toThrow(JsonTemplateError);

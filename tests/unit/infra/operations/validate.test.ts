@@ -19,6 +19,10 @@ function type(code: PhraseCode): Phrase {
   return { code: 'field.type', values: { type: { code } } };
 }
 
+function oneOf(values: string | Phrase): Phrase {
+  return { code: 'field.one-of', values: { values } };
+}
+
 /** An object with one object in another. */
 function nested(depth: number): unknown {
   let value: unknown = 'leaf';
@@ -47,8 +51,8 @@ describe('validate', () => {
     [z.number(), 'x', 'must be a number', type('type.number')],
     [z.object({}), null, 'must be a JSON object', { code: 'field.json-object' }],
     [z.record(z.string(), z.string()), [], 'must be a JSON object', { code: 'field.json-object' }],
-    [z.enum(['a', 'b']), 'c', 'must be a or b', { code: 'field.one-of', values: { values: 'a or b' } }],
-    [z.literal(1), 2, 'must be 1', { code: 'field.one-of', values: { values: '1' } }],
+    [z.enum(['a', 'b']), 'c', 'must be a or b', oneOf({ code: 'or', values: { value: 'a', more: 'b' } })],
+    [z.literal(1), 2, 'must be 1', oneOf('1')],
     [
       z.string().min(2),
       'x',

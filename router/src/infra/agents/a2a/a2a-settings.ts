@@ -56,6 +56,6 @@ export async function a2aSettingsProblems({ output }: A2aSettings): Promise<Sett
     return [];
   } catch (error) {
     if (!(error instanceof JsonTemplateError)) throw error;
-    return [{ field: 'output', message: error.message }];
+    return [{ field: 'output', said: error.said }];
   }
 }

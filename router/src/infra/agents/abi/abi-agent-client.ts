@@ -263,12 +263,13 @@ export class AbiAgentClient implements AgentClient {
 
 function unusable(problems: readonly SettingsProblem[], isManifest: boolean): Said {
   const isManifestFault = isManifest && problems.every(({ field }) => field.startsWith('functions'));
-  const mistakes = problems.map(({ field, message }) =>
-    isManifestFault
-      ? `${field.slice('functions'.length) || 'it'} ${message}`
-      : `config.abi.${field} ${message}`,
-  );
-  return say(isManifestFault ? 'abi.manifest-unusable' : 'abi.route-unusable', { why: mistakes.join('; ') });
+  const why = problems
+    .map(({ field, said: mistake }) => {
+      const place = isManifestFault ? field.slice('functions'.length) : `config.abi.${field}`;
+      return say('abi.mistake', { place: place || say('abi.it'), mistake });
+    })
+    .reduceRight((more, mistake) => say('abi.mistakes', { mistake, more }));
+  return say(isManifestFault ? 'abi.manifest-unusable' : 'abi.route-unusable', { why });
 }
 
 function needsFile(meant: Interpretation): boolean {

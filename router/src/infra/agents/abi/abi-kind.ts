@@ -568,7 +568,7 @@ async function manifestFinding(
     if (result.ok) return undefined;
     const [problem] = result.problems;
     const field = `config.abi.${problem?.field}`;
-    return findingOf(code, field, say('probe.not-fitting', { why: problem?.message ?? '' }));
+    return findingOf(code, field, say('probe.not-fitting', { why: problem?.said ?? '' }));
   } catch (error) {
     if (!(error instanceof Wa2aiError)) throw error;
     return findingOf(code, 'config.abi.functions', error.said);

@@ -11,7 +11,7 @@ import {
 } from '../../../core/hosting/agent-life.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../../core/models.ts';
 import { PHRASES, say } from '../../../core/phrases.ts';
-import { type AgentDeps, agentKind } from '../agent-kind.ts';
+import { type AgentDeps, agentKind, type SettingsProblem } from '../agent-kind.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { notBlank, secretField, timeoutField } from '../setting-fields.ts';
 import { chatRequest, HostedTalk } from './hosted-talk.ts';
@@ -152,20 +152,17 @@ export function hostedAgentOf(
 }
 
 /** Mistakes that the schema does not find. */
-function hostedProblems(settings: HostedSettings): Array<{ field: string; message: string }> {
+function hostedProblems(settings: HostedSettings): SettingsProblem[] {
   const { runtime = 'docker', image, command, network } = settings;
-  const problems: Array<{ field: string; message: string }> = [];
+  const problems: SettingsProblem[] = [];
   if (runtime === 'docker' && (image === undefined || !notBlank(image))) {
-    problems.push({ field: 'image', message: PHRASES['field.required-of-docker'] });
+    problems.push({ field: 'image', said: say('field.required-of-docker') });
   }
   if (runtime === 'process' && command === undefined) {
-    problems.push({ field: 'command', message: PHRASES['field.required-of-process'] });
+    problems.push({ field: 'command', said: say('field.required-of-process') });
   }
   if (runtime === 'process' && network === 'none') {
-    problems.push({
-      field: 'network',
-      message: PHRASES['field.network-none-of-process'],
-    });
+    problems.push({ field: 'network', said: say('field.network-none-of-process') });
   }
   return problems;
 }

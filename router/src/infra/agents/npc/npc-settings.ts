@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { PHRASES } from '../../../core/phrases.ts';
+import { PHRASES, say } from '../../../core/phrases.ts';
 import type { SettingsProblem } from '../agent-kind.ts';
 import { JsonTemplateError, parseJsonTemplate } from '../json-template.ts';
 import { placeholderProblems } from '../message-template.ts';
 import { apiKeyField, headersField, httpUrlField, timeoutField, waitField } from '../setting-fields.ts';
-import { capabilityOf, checkedParams, NpcInputError } from './input/capabilities.ts';
+import { capabilityOf, checkedParams, expectation, NpcInputError } from './input/capabilities.ts';
 
 /** Settings of a route to an agent of the NPC Engine. */
 export const npcSettings = z.strictObject({
@@ -59,12 +59,12 @@ export async function npcSettingsProblems({
       parseJsonTemplate(output);
     } catch (error) {
       if (!(error instanceof JsonTemplateError)) throw error;
-      problems.push({ field: 'output', message: error.message });
+      problems.push({ field: 'output', said: error.said });
     }
   }
-  for (const message of placeholderProblems(params)) problems.push({ field: 'params', message });
+  for (const said of placeholderProblems(params)) problems.push({ field: 'params', said });
   if (/\{\{\s*media\s*\}\}/.test(JSON.stringify(params ?? {}))) {
-    problems.push({ field: 'params', message: 'uses {{media}}; tasks of the NPC Engine take no files' });
+    problems.push({ field: 'params', said: say('template.no-files', { placeholder: '{{media}}' }) });
   }
   if (capability !== undefined && params) problems.push(...fixedParamProblems(capability, params));
   return problems;
@@ -82,7 +82,7 @@ function fixedParamProblems(type: string, params: Record<string, unknown>): Sett
     } catch (error) {
       if (!(error instanceof NpcInputError)) throw error;
       return [
-        { field: `params.${param.name}`, message: error.message.replace(/^\S+ /, '').replace(/\.$/, '') },
+        { field: `params.${param.name}`, said: say('param.must-be', { what: expectation(param.type) }) },
       ];
     }
   });

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import type { AttemptStore } from '../../../core/agent-client.ts';
 import { ANY_CHANNEL, canonicalChannelId } from '../../../core/chat-id.ts';
 import { isImageName } from '../../../core/hosting/agent-life.ts';
-import { PHRASES } from '../../../core/phrases.ts';
+import { PHRASES, say } from '../../../core/phrases.ts';
 import type { TextMatcher } from '../../../core/ports/converters.ts';
 import { MAX_PATTERN_CHARS, regexProblem } from '../../../core/routing/regex-problem.ts';
+import type { SettingsProblem } from '../agent-kind.ts';
 import { apiKeyField, secretField } from '../setting-fields.ts';
 
 /** Commands that a person must confirm when the route names no patterns. */
@@ -83,22 +84,16 @@ export const shellSettings = z.strictObject({
 export type ShellSettings = z.output<typeof shellSettings>;
 
 /** Mistakes that the schema does not find. */
-export function shellProblems({
-  allow,
-  confirm = [],
-}: ShellSettings): Array<{ field: string; message: string }> {
+export function shellProblems({ allow, confirm = [] }: ShellSettings): SettingsProblem[] {
   const people = allow.flatMap((written, index) => {
     const channelId = canonicalChannelId(written);
     if (channelId !== undefined && channelId !== ANY_CHANNEL) return [];
-    const message =
-      channelId === ANY_CHANNEL ? PHRASES['field.some-person'] : PHRASES['field.not-channel-id'];
-    return [{ field: `allow[${index}]`, message }];
+    const said = say(channelId === ANY_CHANNEL ? 'field.some-person' : 'field.not-channel-id');
+    return [{ field: `allow[${index}]`, said }];
   });
   const patterns = confirm.flatMap((pattern, index) => {
-    const problem = regexProblem(pattern);
-    return problem === undefined
-      ? []
-      : [{ field: `confirm[${index}]`, message: problem.replace('regexFilter', 'it') }];
+    const said = regexProblem(pattern);
+    return said === undefined ? [] : [{ field: `confirm[${index}]`, said }];
   });
   return [...people, ...patterns];
 }

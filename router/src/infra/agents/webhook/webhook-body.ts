@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { contractUser, sessionOf } from '../../../core/chat-id.ts';
 import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { IncomingMessage } from '../../../core/models.ts';
-import { PHRASES, type Said } from '../../../core/phrases.ts';
+import { PHRASES, type Said, say } from '../../../core/phrases.ts';
 import { type ProbeFinding, reachFinding, type SettingsProblem } from '../agent-kind.ts';
 import { headersField, secretField, timeoutField } from '../setting-fields.ts';
 import type { AgentTransport } from '../transport/agent-transport.ts';
@@ -114,32 +114,28 @@ export function hasLink(template: unknown): boolean {
 
 /** Mistakes in the placeholders of a template. */
 export function bodyProblems(template: unknown): SettingsProblem[] {
-  const problems = new Set<string>();
-  let isDeep = false;
+  const problems = new Map<string, Said>();
+  const add = (said: Said) => problems.set(said.sentence, said);
   fill(
     template,
     (text) => {
       const rest = text.replace(PLACEHOLDER, (placeholder, inner: string) => {
         const name = inner.trim();
         if (!Object.hasOwn(VALUES, name)) {
-          problems.add(
-            `uses ${shortened(placeholder)}; the placeholders are ${Object.keys(VALUES).join(', ')}`,
-          );
+          const names = Object.keys(VALUES).join(', ');
+          add(say('template.unknown-placeholder', { placeholder: shortened(placeholder), names }));
         } else if (ALONE.has(name) && text !== placeholder) {
-          problems.add(`puts {{${name}}} into other text; use it alone`);
+          add(say('template.alone', { placeholder: `{{${name}}}` }));
         }
         return '';
       });
       const open = /\{\{[\s\S]*/.exec(rest)?.[0];
-      if (open !== undefined) problems.add(`has '${shortened(open)}' without }}`);
+      if (open !== undefined) add(say('template.open', { text: shortened(open) }));
       return text;
     },
-    () => {
-      isDeep = true;
-    },
+    () => add(say('field.depth', { levels: MAX_DEPTH })),
   );
-  if (isDeep) problems.add(`is nested deeper than ${MAX_DEPTH} levels`);
-  return [...problems].map((message) => ({ field: 'body', message }));
+  return [...problems.values()].map((said) => ({ field: 'body', said }));
 }
 
 function placeholdersIn(template: unknown): string[] {
@@ -154,7 +150,7 @@ function placeholdersIn(template: unknown): string[] {
 function fill(
   template: unknown,
   leaf: (text: string) => unknown,
-  onTooDeep: () => void = () => undefined,
+  onTooDeep: () => unknown = () => undefined,
   depth = 0,
 ): unknown {
   if (typeof template === 'string') return leaf(template);

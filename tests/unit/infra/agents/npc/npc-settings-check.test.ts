@@ -19,7 +19,7 @@ describe('npcSettingsProblems', () => {
   ])('finds the mistake in %j', async (settings, field, message) => {
     expect(await npcSettingsProblems(npcSettings.parse(settings))).toContainEqual({
       field,
-      message: expect.stringMatching(message),
+      said: expect.objectContaining({ sentence: expect.stringMatching(message) }),
     });
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { say } from '../../../../../router/src/core/phrases.ts';
 import { shellProblems, shellSettings } from '../../../../../router/src/infra/agents/shell/shell-settings.ts';
 
 describe('settings of a shell', () => {
@@ -10,14 +11,14 @@ describe('settings of a shell', () => {
 
   it('are refused for everybody, and for what is no channelId', () => {
     expect(shellProblems({ allow: ['5493777239922', '*', 'me'] })).toEqual([
-      { field: 'allow[1]', message: 'must name a person: a shell is never open to everybody' },
-      { field: 'allow[2]', message: expect.stringContaining('is not a channelId') },
+      { field: 'allow[1]', said: say('field.some-person') },
+      { field: 'allow[2]', said: say('field.not-channel-id') },
     ]);
   });
 
   it('name a pattern that is not valid', () => {
-    expect(shellProblems({ allow: ['5493777239922'], confirm: ['rm', '('] })).toEqual([
-      { field: 'confirm[1]', message: expect.stringMatching(/^it is not a valid pattern/) },
+    expect(shellProblems({ allow: ['5493777239922'], confirm: ['rm', '('] })).toMatchObject([
+      { field: 'confirm[1]', said: { sentence: expect.stringMatching(/^is not a valid pattern/) } },
     ]);
   });
 });

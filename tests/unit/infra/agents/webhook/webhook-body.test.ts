@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IncomingMessage } from '../../../../../router/src/core/models.ts';
+import { say } from '../../../../../router/src/core/phrases.ts';
 import {
   bodyOf,
   bodyProblems,
@@ -129,7 +130,9 @@ describe('bodyProblems', () => {
     expect(bodyProblems(template)).toEqual(
       messages.map((message) => ({
         field: 'body',
-        message: message instanceof RegExp ? expect.stringMatching(message) : message,
+        said: expect.objectContaining({
+          sentence: message instanceof RegExp ? expect.stringMatching(message) : message,
+        }),
       })),
     );
   });
@@ -137,7 +140,7 @@ describe('bodyProblems', () => {
   it('finds a template that is nested too deeply', () => {
     let deep: unknown = '{{text}}';
     for (let depth = 0; depth < 40; depth++) deep = [deep];
-    expect(bodyProblems(deep)).toEqual([{ field: 'body', message: 'is nested deeper than 32 levels' }]);
+    expect(bodyProblems(deep)).toEqual([{ field: 'body', said: say('field.depth', { levels: 32 }) }]);
   });
 });
 

@@ -44,7 +44,7 @@ export async function rulesOf(
     abi = await createAbi(entries);
   } catch (error) {
     if (!(error instanceof AbiProblemsError)) throw error;
-    const problems = error.problems.map(({ path, message }) => ({ field: `functions${path}`, message }));
+    const problems = error.problems.map(({ path, said }) => ({ field: `functions${path}`, said }));
     return { ok: false, problems };
   }
   const problems: SettingsProblem[] = [];
@@ -52,8 +52,8 @@ export async function rulesOf(
     try {
       return work();
     } catch (error) {
-      if (!(error instanceof AbiDefinitionError) && !(error instanceof AbiInputError)) throw error;
-      problems.push({ field, message: error.message });
+      if (!(error instanceof AbiDefinitionError)) throw error;
+      problems.push({ field, said: error.said });
       return undefined;
     }
   };
@@ -62,18 +62,19 @@ export async function rulesOf(
   const rules: AbiRules = { abi, ...(target && { target }), ...(args !== undefined && { args }) };
   const sole = only(rules);
   if (!sole && problems.length === 0 && (args ?? output) !== undefined) {
-    const message = `is missing: a template is for one function, and there are ${abi.functions.length}`;
-    problems.push({ field: 'function', message });
+    const said = say('abi-definition.which-function', { count: abi.functions.length });
+    problems.push({ field: 'function', said });
   }
   if (sole && args !== undefined) {
-    problems.push(...placeholderProblems(args).map((message) => ({ field: 'args', message })));
+    problems.push(...placeholderProblems(args).map((said) => ({ field: 'args', said })));
     if (problems.length === 0) {
       noting('args', () => {
         try {
           coerceAll(sole.inputs, sampleOf(args), abi.codec);
         } catch (error) {
           if (!(error instanceof AbiInputError)) throw error;
-          throw new AbiInputError(`does not fit ${sole.signature}: ${error.message}`);
+          const { signature } = sole;
+          throw new AbiDefinitionError(say('abi-definition.args', { signature, why: error.message }));
         }
       });
     }

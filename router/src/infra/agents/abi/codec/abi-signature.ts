@@ -1,4 +1,4 @@
-import { PHRASES } from '../../../../core/phrases.ts';
+import { type Said, say } from '../../../../core/phrases.ts';
 import {
   AbiDefinitionError,
   type AbiParam,
@@ -36,14 +36,14 @@ export interface AgentAbi {
 /** A mistake and where it is: `path` follows `functions`, such as `[3]`, or is `` for the whole ABI. */
 interface AbiProblem {
   path: string;
-  message: string;
+  said: Said;
 }
 
 /** An ABI that cannot be used, with the place of each mistake. */
 export class AbiProblemsError extends Error {
   readonly problems: readonly AbiProblem[];
   constructor(problems: readonly AbiProblem[]) {
-    super(problems.map(({ path, message }) => `functions${path} ${message}`).join('; '));
+    super(problems.map(({ path, said }) => `functions${path} ${said.sentence}`).join('; '));
     this.problems = problems;
   }
 }
@@ -69,8 +69,9 @@ export async function createAbi(entries: readonly unknown[]): Promise<AgentAbi> 
     const made = functionOf(definition, codec);
     const same = bySelector.get(made.selector);
     if (same) {
-      const message = same.signature === made.signature ? 'repeats' : 'has the same selector as';
-      throw new AbiProblemsError([{ path, message: `${message} ${same.signature}` }]);
+      const { signature } = same;
+      const code = signature === made.signature ? 'repeats' : 'same-selector';
+      throw new AbiProblemsError([{ path, said: say(`abi-definition.${code}`, { signature }) }]);
     }
     bySelector.set(made.selector, made);
     byName.set(made.name, [...(byName.get(made.name) ?? []), made]);
@@ -82,14 +83,15 @@ function definitionsOf(entries: readonly unknown[]) {
   const problems: AbiProblem[] = [];
   const definitions: Array<{ path: string; definition: FunctionDefinition }> = [];
   if (entries.length > MAX_ENTRIES) {
-    return { definitions, problems: [{ path: '', message: `must have at most ${MAX_ENTRIES} entries` }] };
+    const said = say('abi-definition.entries', { max: MAX_ENTRIES });
+    return { definitions, problems: [{ path: '', said }] };
   }
   const noting = <T>(path: string, work: () => T): T | undefined => {
     try {
       return work();
     } catch (error) {
       if (!(error instanceof AbiDefinitionError)) throw error;
-      problems.push({ path, message: error.message });
+      problems.push({ path, said: error.said });
       return undefined;
     }
   };
@@ -109,9 +111,9 @@ function definitionsOf(entries: readonly unknown[]) {
     types += typesIn(definition, countOf);
   });
   if (types > MAX_ABI_TYPES)
-    problems.push({ path: '', message: `must have at most ${MAX_ABI_TYPES} types in all` });
+    problems.push({ path: '', said: say('abi-definition.types', { max: MAX_ABI_TYPES }) });
   if (definitions.length === 0 && problems.length === 0) {
-    problems.push({ path: '', message: PHRASES['field.some-function'] });
+    problems.push({ path: '', said: say('field.some-function') });
   }
   return { definitions, problems };
 }
@@ -123,18 +125,18 @@ function definitionOf(
 ) {
   let definition: FunctionDefinition | undefined;
   if (typeof entry === 'string' && entry.length > MAX_TEXT) {
-    throw new AbiDefinitionError(`must have at most ${MAX_TEXT} characters`);
+    throw new AbiDefinitionError(say('field.max-chars', { max: MAX_TEXT }));
   }
   if (typeof entry === 'string') definition = isNoFunction(entry) ? undefined : parseFunction(entry, structs);
   else if (typeof entry === 'object' && entry !== null) definition = functionOfJson(entry);
-  else throw new AbiDefinitionError('must be a signature or an entry of a JSON ABI');
+  else throw new AbiDefinitionError(say('abi-definition.not-entry'));
   // Checked first, because the next checks visit each type.
   if (definition && typesIn(definition, countOf) > MAX_FUNCTION_TYPES) {
-    throw new AbiDefinitionError(`has more than ${MAX_FUNCTION_TYPES} types, with structs expanded`);
+    throw new AbiDefinitionError(say('abi-definition.function-types', { max: MAX_FUNCTION_TYPES }));
   }
   for (const list of [definition?.inputs ?? [], definition?.outputs ?? []]) {
     const bytes = list.reduce((sum, { type }) => sum + headBytes(type), 0);
-    if (bytes > MAX_HEAD_BYTES) throw new AbiDefinitionError('has arrays of a fixed length above 10 MB');
+    if (bytes > MAX_HEAD_BYTES) throw new AbiDefinitionError(say('abi-definition.long-arrays'));
   }
   return definition;
 }
@@ -169,23 +171,22 @@ export function findFunction(abi: AgentAbi, wanted: string): AbiFunction {
   if (/^0x[0-9a-f]{8}$/i.test(text)) {
     const found = abi.bySelector.get(text.toLowerCase());
     if (found) return found;
-    throw new AbiDefinitionError(`names the selector ${text.toLowerCase()}, which no function has`);
+    throw new AbiDefinitionError(say('abi-definition.no-selector', { selector: text.toLowerCase() }));
   }
   if (text.includes('(')) {
     const { name, inputs } = parseFunction(text);
     const signature = signatureOf(name, inputs);
     const found = abi.functions.find((candidate) => candidate.signature === signature);
     if (found) return found;
-    throw new AbiDefinitionError(`names ${shortened(signature)}, which is not among the functions`);
+    throw new AbiDefinitionError(say('abi-definition.no-function', { name: shortened(signature) }));
   }
   const named = abi.byName.get(text) ?? [];
   const [found, ...others] = named;
   if (found && others.length === 0) return found;
-  if (!found) throw new AbiDefinitionError(`names '${shortened(text)}', which is not among the functions`);
-  const forms = named.map(({ signature }) => signature).join(' or ');
-  throw new AbiDefinitionError(
-    `names '${shortened(text)}', of which there are several forms: write ${forms}`,
-  );
+  if (!found)
+    throw new AbiDefinitionError(say('abi-definition.no-function', { name: `'${shortened(text)}'` }));
+  const forms = named.map(({ signature }) => signature).join(', ');
+  throw new AbiDefinitionError(say('abi-definition.several-forms', { name: shortened(text), forms }));
 }
 
 /** Calldata: the selector and the encoded values. */
@@ -209,35 +210,38 @@ export function functionOfJson(entry: object): FunctionDefinition | undefined {
   const { type = 'function', name, inputs, outputs } = entry as Record<string, unknown>;
   if (type !== 'function') return undefined;
   if (typeof name !== 'string' || !/^[A-Za-z_$][\w$]{0,99}$/.test(name)) {
-    throw new AbiDefinitionError('needs the name of a function');
+    throw new AbiDefinitionError(say('abi-definition.no-name'));
   }
   return {
     name,
-    inputs: paramsOf(inputs, `${name}'s inputs`, 0),
-    outputs: paramsOf(outputs, `${name}'s outputs`, 0),
+    inputs: paramsOf(inputs, say('abi-definition.inputs-of', { name }), 0),
+    outputs: paramsOf(outputs, say('abi-definition.outputs-of', { name }), 0),
   };
 }
 
-function paramsOf(list: unknown, what: string, depth: number): AbiParam[] {
+function paramsOf(list: unknown, what: Said, depth: number): AbiParam[] {
   if (list === undefined) return [];
-  if (!Array.isArray(list)) throw new AbiDefinitionError(`${what} must be an array`);
-  if (depth > MAX_DEPTH) throw new AbiDefinitionError(`${what} are nested deeper than ${MAX_DEPTH} levels`);
-  return list.map((item: unknown, index) => paramOf(item, `${what}, number ${index + 1},`, depth));
+  if (!Array.isArray(list)) throw new AbiDefinitionError(say('abi-definition.not-array', { what }));
+  if (depth > MAX_DEPTH)
+    throw new AbiDefinitionError(say('abi-definition.depth', { what, levels: MAX_DEPTH }));
+  return list.map((item: unknown, index) =>
+    paramOf(item, say('abi-definition.number-of', { what, number: index + 1 }), depth),
+  );
 }
 
-function paramOf(item: unknown, what: string, depth: number): AbiParam {
+function paramOf(item: unknown, what: Said, depth: number): AbiParam {
   const {
     name = '',
     type,
     components,
   } = (typeof item === 'object' && item !== null ? item : {}) as Record<string, unknown>;
   if (typeof type !== 'string' || typeof name !== 'string') {
-    throw new AbiDefinitionError(`${what} must be {"name", "type"}`);
+    throw new AbiDefinitionError(say('abi-definition.not-param', { what, form: '{"name", "type"}' }));
   }
   const tuple = (word: string) => {
     if (word !== 'tuple') return undefined;
-    const fields = paramsOf(components, `${what} the components`, depth + 1);
-    if (fields.length === 0) throw new AbiDefinitionError(`${what} is a tuple and needs components`);
+    const fields = paramsOf(components, say('abi-definition.components-of', { what }), depth + 1);
+    if (fields.length === 0) throw new AbiDefinitionError(say('abi-definition.no-components', { what }));
     return { kind: 'tuple' as const, fields };
   };
   return { name, type: typeOf(type, tuple) };
@@ -278,12 +282,12 @@ type StructLookup = (name: string) => AbiType | undefined;
 export function parseFunction(text: string, structs: StructLookup = () => undefined): FunctionDefinition {
   const reader = new Reader(text, structs);
   reader.take('function');
-  const name = reader.identifier('a name for the function');
+  const name = reader.identifier(say('abi-definition.a-name'));
   const inputs = reader.params();
   while (MODIFIERS.has(reader.peek())) reader.next();
   const outputs = reader.take('returns') ? reader.params() : [];
   reader.take(';');
-  reader.end(outputs.length > 0 ? 'the end' : "'returns' or the end");
+  reader.end(say(outputs.length > 0 ? 'abi-definition.the-end' : 'abi-definition.returns-or-end'));
   return { name, inputs, outputs };
 }
 
@@ -309,8 +313,11 @@ export function structsOf(texts: readonly string[]): StructLookup {
   for (const text of texts) {
     const match = /^struct\s+([A-Za-z_$][\w$]*)\s*\{([^{}]*)\}\s*;?$/.exec(text.trim());
     if (!match?.[1])
-      throw new AbiDefinitionError(`'${shortened(text)}' is not a struct: struct Name { type field; }`);
-    if (bodies.has(match[1])) throw new AbiDefinitionError(`struct ${match[1]} is defined twice`);
+      throw new AbiDefinitionError(
+        say('abi-definition.not-struct', { text: shortened(text), form: 'struct Name { type field; }' }),
+      );
+    if (bodies.has(match[1]))
+      throw new AbiDefinitionError(say('abi-definition.struct-twice', { name: match[1] }));
     bodies.set(match[1], match[2] ?? '');
   }
   return function lookup(name) {
@@ -318,14 +325,14 @@ export function structsOf(texts: readonly string[]): StructLookup {
     if (body === undefined) return undefined;
     const done = known.get(name);
     if (done) return done;
-    if (open.has(name)) throw new AbiDefinitionError(`struct ${name} contains itself`);
+    if (open.has(name)) throw new AbiDefinitionError(say('abi-definition.struct-in-itself', { name }));
     open.add(name);
     try {
       const list = body.trim().replace(/;$/, '').replaceAll(';', ',');
       const reader = new Reader(`(${list})`, lookup);
       const fields = reader.params();
       reader.end();
-      if (fields.length === 0) throw new AbiDefinitionError(`struct ${name} has no fields`);
+      if (fields.length === 0) throw new AbiDefinitionError(say('abi-definition.empty-struct', { name }));
       const type: AbiType = { kind: 'tuple', fields };
       known.set(name, type);
       return type;
@@ -342,7 +349,7 @@ class Reader {
   #at = 0;
 
   constructor(text: string, structs: StructLookup) {
-    if (text.length > MAX_TEXT) throw new AbiDefinitionError(`must have at most ${MAX_TEXT} characters`);
+    if (text.length > MAX_TEXT) throw new AbiDefinitionError(say('field.max-chars', { max: MAX_TEXT }));
     this.#text = text;
     this.#tokens = text.match(/[\w$]+|\[\s*(?:\d+\s*)?\]|[^\s]/g) ?? [];
     this.#structs = structs;
@@ -364,23 +371,26 @@ class Reader {
     return true;
   }
 
-  end(expected = 'the end'): void {
+  end(expected = say('abi-definition.the-end')): void {
     if (this.#at < this.#tokens.length) throw this.#unexpected(expected);
   }
 
-  identifier(what: string): string {
+  identifier(what: Said): string {
     if (!IDENTIFIER.test(this.peek())) throw this.#unexpected(what);
     return this.next();
   }
 
   params(depth = 0): AbiParam[] {
-    if (depth > MAX_DEPTH) throw new AbiDefinitionError(`tuples are nested deeper than ${MAX_DEPTH} levels`);
+    if (depth > MAX_DEPTH)
+      throw new AbiDefinitionError(
+        say('abi-definition.depth', { what: say('abi-definition.tuples'), levels: MAX_DEPTH }),
+      );
     if (!this.take('(')) throw this.#unexpected("'('");
     const params: AbiParam[] = [];
     if (this.take(')')) return params;
     do params.push(this.#param(depth));
     while (this.take(','));
-    if (!this.take(')')) throw this.#unexpected("',' or ')'");
+    if (!this.take(')')) throw this.#unexpected(say('abi-definition.comma-or-end'));
     return params;
   }
 
@@ -390,9 +400,9 @@ class Reader {
     let name = '';
     if (hasWord || this.peek() === '(') {
       fields = this.params(depth + 1);
-      if (fields.length === 0) throw new AbiDefinitionError('a tuple needs at least one field');
+      if (fields.length === 0) throw new AbiDefinitionError(say('abi-definition.empty-tuple'));
     } else {
-      name = this.identifier('a type');
+      name = this.identifier(say('abi-definition.a-type'));
     }
     let brackets = '';
     while (this.peek().startsWith('[')) brackets += this.next().replace(/\s/g, '');
@@ -404,9 +414,11 @@ class Reader {
     return { type, name: IDENTIFIER.test(this.peek()) ? this.next() : '' };
   }
 
-  #unexpected(expected: string): AbiDefinitionError {
-    const found = this.#at < this.#tokens.length ? `'${shortened(this.peek())}'` : 'the end';
-    return new AbiDefinitionError(`'${shortened(this.#text.trim())}' has ${found} where ${expected} belongs`);
+  #unexpected(expected: Said | string): AbiDefinitionError {
+    const found =
+      this.#at < this.#tokens.length ? `'${shortened(this.peek())}'` : say('abi-definition.the-end');
+    const text = shortened(this.#text.trim());
+    return new AbiDefinitionError(say('abi-definition.unexpected', { text, found, expected }));
   }
 }
 

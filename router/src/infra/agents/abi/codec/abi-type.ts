@@ -1,4 +1,5 @@
 import type { AbiParameter } from 'viem';
+import { type Said, say } from '../../../../core/phrases.ts';
 
 /** One ABI type, with aliases resolved (`uint` is `uint256`). Enums and contract types are not supported. */
 export type AbiType =
@@ -21,8 +22,15 @@ export interface AbiParam {
  */
 export type AbiValue = bigint | boolean | string | AbiValue[];
 
-/** A mistake in an ABI or in a route's settings. The message continues a sentence that begins with the name of the field. */
-export class AbiDefinitionError extends Error {}
+/** A mistake in an ABI or in a route's settings. What it says continues the name of the field. */
+export class AbiDefinitionError extends Error {
+  readonly said: Said;
+
+  constructor(said: Said) {
+    super(said.sentence);
+    this.said = said;
+  }
+}
 
 const MAX_ARRAY_LENGTH = 1_000_000;
 const MAX_BRACKETS = 16;
@@ -37,11 +45,13 @@ export function typeOf(
   named: (name: string) => AbiType | undefined = () => undefined,
 ): AbiType {
   const parts = /^([^[\]]*)((?:\[\d{0,9}\])*)$/.exec(text);
-  if (!parts) throw new AbiDefinitionError(`'${shortened(text)}' is not an ABI type`);
+  if (!parts) throw new AbiDefinitionError(say('abi-definition.not-type', { text: shortened(text) }));
   const [, name = '', brackets = ''] = parts;
   const lengths = [...brackets.matchAll(/\[(\d*)\]/g)].map(([, length]) => length);
   if (lengths.length > MAX_BRACKETS) {
-    throw new AbiDefinitionError(`'${shortened(text)}' is nested deeper than ${MAX_BRACKETS} arrays`);
+    throw new AbiDefinitionError(
+      say('abi-definition.array-depth', { text: shortened(text), max: MAX_BRACKETS }),
+    );
   }
   return lengths.reduce<AbiType>(
     (item, length) =>
@@ -53,7 +63,7 @@ export function typeOf(
 function arrayLength(digits: string): number {
   const length = Number(digits);
   if (length >= 1 && length <= MAX_ARRAY_LENGTH) return length;
-  throw new AbiDefinitionError(`an array's length must be from 1 to ${MAX_ARRAY_LENGTH}, not ${digits}`);
+  throw new AbiDefinitionError(say('abi-definition.array-length', { max: MAX_ARRAY_LENGTH, length: digits }));
 }
 
 function elementaryType(name: string): AbiType {
@@ -66,7 +76,7 @@ function elementaryType(name: string): AbiType {
   }
   const bytes = /^bytes([1-9]\d?)$/.exec(name);
   if (bytes && Number(bytes[1]) <= 32) return { kind: 'fixedBytes', size: Number(bytes[1]) };
-  throw new AbiDefinitionError(`'${shortened(name)}' is not an ABI type`);
+  throw new AbiDefinitionError(say('abi-definition.not-type', { text: shortened(name) }));
 }
 
 /** Canonical text of a type, as selectors use it: `(string,uint256)[]`. */

@@ -44,11 +44,11 @@ const TAG = /\{\{\{([^{}]*)\}\}\}|\{\{([^{}]*)\}\}/g;
  */
 export function parseOutputTemplate(written: string, outputs: readonly AbiParam[]): OutputTemplate {
   if (written.length > MAX_TEMPLATE_CHARS) {
-    throw new AbiDefinitionError(`must have at most ${MAX_TEMPLATE_CHARS} characters`);
+    throw new AbiDefinitionError(say('field.max-chars', { max: MAX_TEMPLATE_CHARS }));
   }
   const text = withoutComments(written);
   const half = /\{\{[\s\S]*/.exec(text.replace(TAG, ''))?.[0];
-  if (half !== undefined) throw new AbiDefinitionError(`has '${shortened(half)}' without }}`);
+  if (half !== undefined) throw new AbiDefinitionError(say('template.open', { text: shortened(half) }));
   const root: Node[] = [];
   const open: Array<{ name: string; nodes: Node[]; scopes: AbiType[] }> = [
     { name: '', nodes: root, scopes: [{ kind: 'tuple', fields: [...outputs] }] },
@@ -63,14 +63,14 @@ export function parseOutputTemplate(written: string, outputs: readonly AbiParam[
     at = tag.index + whole.length;
     if (sigil === '/') {
       if (open.length === 1 || here.name !== name) {
-        throw new AbiDefinitionError(`closes {{/${shortened(name)}}}, which is not the section that is open`);
+        throw new AbiDefinitionError(say('template.not-open', { tag: `{{/${shortened(name)}}}` }));
       }
       open.pop();
       continue;
     }
     const path = name === '.' ? [] : name.split('.');
     const type = typeAt(here.scopes, path);
-    if (!type) throw new AbiDefinitionError(`uses {{${shortened(name)}}}, which is not among the outputs`);
+    if (!type) throw new AbiDefinitionError(say('template.no-output', { tag: `{{${shortened(name)}}}` }));
     if (sigil === '') {
       here.nodes.push({ kind: 'value', path });
       continue;
@@ -81,7 +81,9 @@ export function parseOutputTemplate(written: string, outputs: readonly AbiParam[
     open.push({ name, nodes, scopes: [...here.scopes, inner] });
   }
   if (open.length > 1)
-    throw new AbiDefinitionError(`never closes {{#${shortened(open.at(-1)?.name ?? '')}}}`);
+    throw new AbiDefinitionError(
+      say('template.never-closed', { tag: `{{#${shortened(open.at(-1)?.name ?? '')}}}` }),
+    );
   if (at < text.length) root.push({ kind: 'text', text: text.slice(at) });
   return root;
 }
@@ -313,33 +315,30 @@ const MAX_FILE_NAME_CHARS = 200;
 export function parseFileOutput(output: AbiFileOutput, outputs: readonly AbiParam[]): FileTemplate {
   const kinds = KINDS.filter((kind) => output[kind] !== undefined);
   const [kind] = kinds;
-  if (!kind || kinds.length > 1)
-    throw new AbiDefinitionError('must name exactly one of image, audio, document');
+  if (!kind || kinds.length > 1) throw new AbiDefinitionError(say('abi-file.one-kind'));
   const reference = soleReference(output[kind] ?? '', outputs);
   if (!reference) {
     throw new AbiDefinitionError(
-      `has ${A[kind].sentence} that is not one output, such as {{${outputs[0]?.name || '0'}}}`,
+      say('abi-file.not-output', { file: A[kind], example: `{{${outputs[0]?.name || '0'}}}` }),
     );
   }
   if (reference.type.kind !== 'bytes') {
     const type = shortened(typeText(reference.type));
-    throw new AbiDefinitionError(
-      `makes ${A[kind].sentence} of an output of type ${type}; only bytes can be one`,
-    );
+    throw new AbiDefinitionError(say('abi-file.not-bytes', { file: A[kind], type }));
   }
   const { mimeType, fileName, caption } = output;
   if (caption !== undefined && kind === 'audio') {
-    throw new AbiDefinitionError('has a caption, which WhatsApp does not show with audio');
+    throw new AbiDefinitionError(say('abi-file.caption'));
   }
   if (fileName !== undefined && kind !== 'document') {
-    throw new AbiDefinitionError(`has a fileName, which WhatsApp does not show with ${A[kind].sentence}`);
+    throw new AbiDefinitionError(say('abi-file.file-name', { file: A[kind] }));
   }
   const template: FileTemplate = { kind, path: reference.path };
   if (mimeType !== undefined) {
     template.mimeType = parseOutputTemplate(mimeType, outputs);
     const literal = literalText(template.mimeType);
     const mistake = literal === undefined ? undefined : mimeTypeMistake(kind, literal);
-    if (mistake) throw new AbiDefinitionError(`has a mimeType that ${mistake}`);
+    if (mistake) throw new AbiDefinitionError(say('abi-file.bad-type', { why: mistake }));
   }
   if (fileName !== undefined) template.fileName = parseOutputTemplate(fileName, outputs);
   if (caption !== undefined) template.caption = parseOutputTemplate(caption, outputs);
@@ -380,10 +379,10 @@ export function renderFile(
 }
 
 /** Why a text is not a MIME type of the kind; undefined when it is. */
-function mimeTypeMistake(kind: AbiFileKind, text: string): string | undefined {
-  if (!MIME_TYPE.test(text)) return `is not a MIME type: '${shortened(text)}'`;
+function mimeTypeMistake(kind: AbiFileKind, text: string): Said | undefined {
+  if (!MIME_TYPE.test(text)) return say('abi-file.not-mime-type', { text: shortened(text) });
   if (kind === 'document' || text.startsWith(`${kind}/`)) return undefined;
-  return `is not a type of ${kind}: '${shortened(text)}'`;
+  return say('abi-file.other-type', { kind, text: shortened(text) });
 }
 
 /** Kinds of files that a template can make. */

@@ -1,3 +1,5 @@
+import { type Said, say } from '../../../../core/phrases.ts';
+
 /** What a value of a parameter must be, as the specification of the NPC Engine says. */
 type ParamType =
   | 'address'
@@ -174,26 +176,26 @@ export function checkedParams(
 }
 
 function missing({ name, type }: CapabilityParam): NpcInputError {
-  return new NpcInputError(`${name} is missing: ${expectation(type)}.`, name);
+  return new NpcInputError(`${name} is missing: ${expectation(type).sentence}.`, name);
 }
 
 function checkedValue({ name, type }: CapabilityParam, value: unknown): unknown {
   const result = convert(type, value);
-  if (result === undefined) throw new NpcInputError(`${name} must be ${expectation(type)}.`, name);
+  if (result === undefined) throw new NpcInputError(`${name} must be ${expectation(type).sentence}.`, name);
   return result;
 }
 
 /** In one phrase what a value must be. */
-export function expectation(type: ParamType): string {
-  if (type === 'address') return 'an Ethereum address: 0x and 40 hex digits';
-  if (type === 'wei') return 'an amount in wei, a whole number such as 1000';
-  if (type === 'text') return 'a text';
-  if (type === 'object') return 'a text, or an object such as {"place":"gate"}';
-  if ('oneOf' in type) return `one of ${type.oneOf.join(', ')}`;
-  const kind = 'integer' in type ? 'a whole number' : 'a number';
+export function expectation(type: ParamType): Said {
+  if (type === 'address') return say('param.address');
+  if (type === 'wei') return say('param.wei');
+  if (type === 'text') return say('param.text');
+  if (type === 'object') return say('param.object', { example: '{"place":"gate"}' });
+  if ('oneOf' in type) return say('param.one-of', { values: type.oneOf.join(', ') });
+  const kind = 'integer' in type ? 'whole' : 'number';
   return type.max === undefined
-    ? `${kind} of at least ${type.min}`
-    : `${kind} from ${type.min} to ${type.max}`;
+    ? say(`param.${kind}-from`, { min: type.min })
+    : say(`param.${kind}-from-to`, { min: type.min, max: type.max });
 }
 
 const MAX_UINT256 = 2n ** 256n - 1n;

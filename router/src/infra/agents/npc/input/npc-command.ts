@@ -277,7 +277,7 @@ function capabilityHelp(capability: Capability): string {
     return `/${name}\nWrite /${name} and some words, or arguments by name: /${name} item=sword quantity=2`;
   }
   const lines = params.map(
-    (param) => `• ${param.name}${param.isOptional ? ' (optional)' : ''}: ${expectation(param.type)}`,
+    (param) => `• ${param.name}${param.isOptional ? ' (optional)' : ''}: ${expectation(param.type).sentence}`,
   );
   return [`${form(capability)} – ${summary}`, ...lines, `Example: ${usage(capability)}`].join('\n');
 }

@@ -5,18 +5,28 @@ import {
   rulesOf,
 } from '../../../../../../router/src/infra/agents/abi/codec/abi-rules.ts';
 import { renderTemplate } from '../../../../../../router/src/infra/agents/abi/output/output-template.ts';
+import type { SettingsProblem } from '../../../../../../router/src/infra/agents/agent-kind.ts';
 import { specificationFunctions } from '../../../../../fixtures/abi-echo-types.js';
+
+/** Mistakes as the API shows them. */
+function shown(problems: readonly SettingsProblem[]) {
+  return problems.map(({ field, said }) => ({ field, message: said.sentence }));
+}
 
 async function rules(config: Partial<AbiSettings>, entries: readonly unknown[] = specificationFunctions) {
   const result = await rulesOf(entries, config);
   if (!result.ok)
-    throw new Error(result.problems.map(({ field, message }) => `${field} ${message}`).join('; '));
+    throw new Error(
+      shown(result.problems)
+        .map(({ field, message }) => `${field} ${message}`)
+        .join('; '),
+    );
   return result.rules;
 }
 
 async function problems(config: Partial<AbiSettings>, entries: readonly unknown[] = specificationFunctions) {
   const result = await rulesOf(entries, config);
-  return result.ok ? [] : result.problems;
+  return result.ok ? [] : shown(result.problems);
 }
 
 describe('the rules of a route', () => {
@@ -72,7 +82,7 @@ describe('problems of the settings', () => {
 
   it('are not looked for in an ABI behind a URL', async () => {
     expect(await abiSettingsProblems({ functions: 'http://agent/abi.json', function: 'nope' })).toEqual([]);
-    expect(await abiSettingsProblems({ functions: ['f()'], function: 'nope' })).toEqual([
+    expect(shown(await abiSettingsProblems({ functions: ['f()'], function: 'nope' }))).toEqual([
       { field: 'function', message: "names 'nope', which is not among the functions" },
     ]);
   });
@@ -111,8 +121,7 @@ describe('argument templates', () => {
     [{ function: 'greet', args: ['{{user.name}}'] }, 'args', /^uses \{\{user\.name\}\}; the variables are /],
   ])('are checked when they are saved: %j', async (config, field, sentence) => {
     const result = await rulesOf(specificationFunctions, config as Partial<AbiSettings>);
-    const problems = result.ok ? [] : result.problems;
-    expect(problems).toEqual([
+    expect(result.ok ? [] : shown(result.problems)).toEqual([
       { field, message: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence) },
     ]);
   });

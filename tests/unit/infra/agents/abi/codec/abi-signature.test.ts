@@ -13,7 +13,7 @@ async function problemsOf(entries: unknown[]) {
     () => undefined,
     (caught: AbiProblemsError) => caught,
   );
-  return error?.problems;
+  return error?.problems.map(({ path, said }) => ({ path, message: said.sentence }));
 }
 
 describe('the functions of an agent', () => {
@@ -101,7 +101,9 @@ describe('the functions of an agent', () => {
     expect(findFunction(abi, 'function f(string whatever)').signature).toBe('f(string)');
     const { selector } = findFunction(abi, 'f(string)');
     expect(findFunction(abi, selector.toUpperCase().replace('0X', '0x')).signature).toBe('f(string)');
-    expect(() => findFunction(abi, 'f')).toThrow('there are several forms: write f(uint256) or f(string)');
+    expect(() => findFunction(abi, 'f')).toThrow(
+      'there are several forms; write one of f(uint256), f(string)',
+    );
     expect(() => findFunction(abi, 'h')).toThrow("names 'h', which is not among the functions");
     expect(() => findFunction(abi, '0x00000000')).toThrow('no function has');
   });

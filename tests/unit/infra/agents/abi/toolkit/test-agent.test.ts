@@ -68,7 +68,7 @@ describe('testAgent', () => {
 
   it.each([
     ['nope', '{}', "--method names 'nope', which is not among the functions."],
-    ['f', '{}', "--method names 'f', of which there are several forms: write f(bool) or f(string)."],
+    ['f', '{}', "--method names 'f', of which there are several forms; write one of f(bool), f(string)."],
     ['add', '[1]', '--input: the input must have 2 values, got 1.'],
     ['add', '{"a": 1, "b": "x"}', "--input: b must be a whole number from 0 to 2^256-1, got 'x'."],
     ['add', '{"a": 1', "--input needs a '}' at the end."],
