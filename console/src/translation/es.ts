@@ -1362,6 +1362,8 @@ export const es: Language = {
       'chat.paused': 'El chat está en pausa hasta que se reanude.',
       'chat.was-paused': 'El chat estaba en pausa cuando le tocó el turno al mensaje.',
 
+      'route.secret-dropped':
+        'El secreto guardado se eliminó porque la dirección del agente cambió. Envíe su valor de nuevo.',
       'route.takes': 'La ruta {route} lleva el mensaje a {agent}.',
       'route.damaged':
         'La ruta {route} toma el mensaje, pero su configuración guardada no se puede usar: {damage}. Escríbala otra vez.',
@@ -1748,6 +1750,10 @@ export const es: Language = {
       'web-file.aborted': 'no envió el archivo en {seconds} segundos',
       'web-file.status': 'respondió con el estado {status}',
 
+      'scenario.problem': 'línea {line}: {field} {mistake}',
+      'scenario.whole': 'el escenario',
+      'scenario.reads-no-file':
+        'el paso {step} nombra el archivo {path}; solo wa2ai simulate lee archivos, ponga sus bytes en data',
       'scenario.other-route':
         'El área de pruebas tiene un chat con {phone} que usa otra ruta. Elimine ese chat, o use un nombre en lugar del número.',
       'scenario.waits': 'Ningún nodo ejecuta el área de pruebas: el mensaje espera.',
@@ -1962,6 +1968,11 @@ export const es: Language = {
       'param.text': 'un texto',
       'param.object': 'un texto, o un objeto como {example}',
       'param.one-of': 'uno de {values}',
+      'param.truth': 'true o false',
+      'param.whole': 'un número entero',
+      'param.number': 'un número',
+      'param.list': 'una lista',
+      'param.names': 'una lista de nombres y valores',
       'param.whole-from': 'un número entero de al menos {min}',
       'param.whole-from-to': 'un número entero de {min} a {max}',
       'param.number-from': 'un número de al menos {min}',
@@ -2016,6 +2027,17 @@ export const es: Language = {
       'abi.mistake': '{place} {mistake}',
       'abi.mistakes': '{mistake}; {more}',
       'abi.it': 'ella',
+
+      'chain.other-chain':
+        'El servidor RPC es de la cadena {chain}, y chain.chainId de los ajustes de NPC es {set}. Corrija uno de los dos.',
+      'chain.late': 'El servidor RPC de la cadena no respondió a {method} en {ms} ms.',
+      'chain.silent': 'El servidor RPC de la cadena no respondió a {method} ({why}).',
+      'chain.not-json-rpc':
+        'El servidor RPC de la cadena no respondió a {method}: estado {status}, sin JSON-RPC.',
+      'chain.no-contract':
+        'Una dirección de los ajustes de la cadena no tiene ese contrato. Revise los contratos y los tokens.',
+      'chain.unreadable': 'El servidor RPC de la cadena respondió algo que wa2ai no puede leer.',
+      'chain.refused': 'El servidor RPC de la cadena rechazó una llamada: {why}.',
 
       'npc.no-card': 'El agente NPC no envía su tarjeta: {why}.',
       'npc.no-end': 'El agente NPC no muestra el final de la tarea {task}.',
@@ -2142,6 +2164,19 @@ export const es: Language = {
         'debe ser *, @<nombre de usuario>, un número de teléfono con su código de país, un JID o el id de un grupo',
       'field.empty-pattern': 'no debe estar vacío; déjelo fuera para que encaje cualquier texto',
       'field.invalid-pattern': 'no es un patrón válido: {why}',
+      'field.empty': 'no debe estar vacío',
+      'field.no-other-assertion': 'no lleva otra comprobación',
+      'field.file-or-data': 'debe tener file o data, uno de los dos',
+      'field.path-or-file': 'debe ser la ruta de un archivo, o un objeto con file o data',
+      'field.true-or-part': 'debe ser true o una parte de un texto',
+      'field.one-of-actions': 'debe tener uno de {actions}',
+      'field.of-say-or-send': 'va con say o send',
+      'field.route-or-config': 'debe ser el id o el nombre de una ruta, o un objeto con config',
+      'field.some-step': 'debe tener un paso',
+      'field.who-writes': 'falta; ¿quién escribe?',
+      'field.not-with-fallback-route': 'no se puede combinar con fallbackRouteId; elija uno',
+      'field.of-group': 'es de un grupo',
+      'field.of-person': 'es de una persona',
       'field.regex': 'debe ser una expresión regular',
       'field.hosted-route': 'debe ser una ruta con config.hosted',
       'field.output-template': 'debe ser una plantilla, o un objeto con uno de image, audio, document',

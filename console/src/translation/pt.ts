@@ -1366,6 +1366,8 @@ export const pt: Language = {
       'chat.paused': 'A conversa está em pausa até ser retomada.',
       'chat.was-paused': 'A conversa estava em pausa quando chegou a vez da mensagem.',
 
+      'route.secret-dropped':
+        'O segredo guardado foi removido porque o endereço do agente mudou. Envie o valor novamente.',
       'route.takes': 'A rota {route} leva a mensagem para {agent}.',
       'route.damaged':
         'A rota {route} fica com a mensagem, mas a configuração guardada dela não pode ser usada: {damage}. Escreva-a de novo.',
@@ -1748,6 +1750,10 @@ export const pt: Language = {
       'web-file.aborted': 'não enviou o arquivo em {seconds} segundos',
       'web-file.status': 'respondeu com o status {status}',
 
+      'scenario.problem': 'linha {line}: {field} {mistake}',
+      'scenario.whole': 'o cenário',
+      'scenario.reads-no-file':
+        'o passo {step} nomeia o arquivo {path}; só wa2ai simulate lê arquivos, coloque seus bytes em data',
       'scenario.other-route':
         'A área de testes tem um chat com {phone} que usa outra rota. Exclua esse chat, ou use um nome em vez do número.',
       'scenario.waits': 'Nenhum nó executa a área de testes: a mensagem espera.',
@@ -1959,6 +1965,11 @@ export const pt: Language = {
       'param.text': 'um texto',
       'param.object': 'um texto, ou um objeto como {example}',
       'param.one-of': 'um de {values}',
+      'param.truth': 'true ou false',
+      'param.whole': 'um número inteiro',
+      'param.number': 'um número',
+      'param.list': 'uma lista',
+      'param.names': 'uma lista de nomes e valores',
       'param.whole-from': 'um número inteiro de pelo menos {min}',
       'param.whole-from-to': 'um número inteiro de {min} a {max}',
       'param.number-from': 'um número de pelo menos {min}',
@@ -2013,6 +2024,17 @@ export const pt: Language = {
       'abi.mistake': '{place} {mistake}',
       'abi.mistakes': '{mistake}; {more}',
       'abi.it': 'ela',
+
+      'chain.other-chain':
+        'O servidor RPC é da cadeia {chain}, e chain.chainId das configurações do NPC é {set}. Corrija um dos dois.',
+      'chain.late': 'O servidor RPC da cadeia não respondeu a {method} em {ms} ms.',
+      'chain.silent': 'O servidor RPC da cadeia não respondeu a {method} ({why}).',
+      'chain.not-json-rpc':
+        'O servidor RPC da cadeia não respondeu a {method}: status {status}, sem JSON-RPC.',
+      'chain.no-contract':
+        'Um endereço das configurações da cadeia não tem esse contrato. Verifique os contratos e os tokens.',
+      'chain.unreadable': 'O servidor RPC da cadeia respondeu algo que o wa2ai não consegue ler.',
+      'chain.refused': 'O servidor RPC da cadeia recusou uma chamada: {why}.',
 
       'npc.no-card': 'O agente NPC não envia o cartão: {why}.',
       'npc.no-end': 'O agente NPC não mostra o fim da tarefa {task}.',
@@ -2139,6 +2161,19 @@ export const pt: Language = {
         'deve ser *, @<nome de usuário>, um número de telefone com o código do país, um JID ou o id de um grupo',
       'field.empty-pattern': 'não deve estar vazio; deixe-o de fora para aceitar qualquer texto',
       'field.invalid-pattern': 'não é um padrão válido: {why}',
+      'field.empty': 'não deve estar vazio',
+      'field.no-other-assertion': 'não leva outra verificação',
+      'field.file-or-data': 'deve ter file ou data, um dos dois',
+      'field.path-or-file': 'deve ser o caminho de um arquivo, ou um objeto com file ou data',
+      'field.true-or-part': 'deve ser true ou uma parte de um texto',
+      'field.one-of-actions': 'deve ter um de {actions}',
+      'field.of-say-or-send': 'acompanha say ou send',
+      'field.route-or-config': 'deve ser o id ou o nome de uma rota, ou um objeto com config',
+      'field.some-step': 'deve ter um passo',
+      'field.who-writes': 'falta; quem escreve?',
+      'field.not-with-fallback-route': 'não pode ser combinado com fallbackRouteId; escolha um',
+      'field.of-group': 'é de um grupo',
+      'field.of-person': 'é de uma pessoa',
       'field.regex': 'deve ser uma expressão regular',
       'field.hosted-route': 'deve ser uma rota com config.hosted',
       'field.output-template': 'deve ser um modelo de texto, ou um objeto com um de image, audio, document',

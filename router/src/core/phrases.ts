@@ -140,6 +140,8 @@ export const PHRASES = {
   'chat.paused': 'The chat is paused until it is resumed.',
   'chat.was-paused': 'The chat was paused when the message had its turn.',
 
+  'route.secret-dropped':
+    'The stored secret was removed because the address of the agent changed. Send its value again.',
   'route.takes': 'Route {route} takes the message to {agent}.',
   'route.damaged':
     'Route {route} takes the message, but its stored config cannot be used: {damage}. Write its config again.',
@@ -630,6 +632,10 @@ export const PHRASES = {
     'Agents do not run as processes on this node: their programs can do what wa2ai can do. Set hosted.runtime to "docker", or allow them with WA2AI_PROCESS_AGENTS=on.',
   'hosted.profile-without-history': 'Agents of the profile "{profile}" have no history that wa2ai can read.',
 
+  'scenario.problem': 'line {line}: {field} {mistake}',
+  'scenario.whole': 'the scenario',
+  'scenario.reads-no-file':
+    'step {step} names the file {path}; only wa2ai simulate reads files, put its bytes in data',
   'scenario.other-route':
     'The playground has a chat with {phone} that uses another route. Delete that chat, or use a name instead of the number.',
   'scenario.waits': 'No node runs the playground: the message waits.',
@@ -714,6 +720,11 @@ export const PHRASES = {
   'param.text': 'a text',
   'param.object': 'a text, or an object such as {example}',
   'param.one-of': 'one of {values}',
+  'param.truth': 'true or false',
+  'param.whole': 'a whole number',
+  'param.number': 'a number',
+  'param.list': 'a list',
+  'param.names': 'a list of names and values',
   'param.whole-from': 'a whole number of at least {min}',
   'param.whole-from-to': 'a whole number from {min} to {max}',
   'param.number-from': 'a number of at least {min}',
@@ -768,6 +779,16 @@ export const PHRASES = {
   'abi.mistake': '{place} {mistake}',
   'abi.mistakes': '{mistake}; {more}',
   'abi.it': 'it',
+
+  'chain.other-chain':
+    'The RPC server is of chain {chain}, and chain.chainId of the NPC settings is {set}. Correct one of them.',
+  'chain.late': 'The RPC server of the chain did not answer {method} within {ms} ms.',
+  'chain.silent': 'The RPC server of the chain did not answer {method} ({why}).',
+  'chain.not-json-rpc':
+    'The RPC server of the chain did not answer {method}: status {status}, and no JSON-RPC.',
+  'chain.no-contract': 'An address of the chain settings has no such contract. Check contracts and tokens.',
+  'chain.unreadable': 'The RPC server of the chain answered what wa2ai cannot read.',
+  'chain.refused': 'The RPC server of the chain refused a call: {why}.',
 
   'npc.no-card': 'The NPC agent does not send its card: {why}.',
   'npc.no-end': 'The NPC agent does not show the end of task {task}.',
@@ -887,6 +908,19 @@ export const PHRASES = {
   'field.chat-or-all': 'must be *, @<user name>, a phone number with its country code, a JID or a group id',
   'field.empty-pattern': 'must not be empty; leave it out to match every text',
   'field.invalid-pattern': 'is not a valid pattern: {why}',
+  'field.empty': 'must not be empty',
+  'field.no-other-assertion': 'has no other assertion',
+  'field.file-or-data': 'must have either file or data',
+  'field.path-or-file': 'must be the path of a file, or an object with file or data',
+  'field.true-or-part': 'must be true or a part of a text',
+  'field.one-of-actions': 'must have one of {actions}',
+  'field.of-say-or-send': 'belongs to say or send',
+  'field.route-or-config': 'must be the id or the name of a route, or an object with config',
+  'field.some-step': 'must have a step',
+  'field.who-writes': 'is missing; who writes?',
+  'field.not-with-fallback-route': 'cannot be combined with fallbackRouteId; choose one',
+  'field.of-group': 'belongs to a group',
+  'field.of-person': 'belongs to a person',
   'field.regex': 'must be a regular expression',
   'field.hosted-route': 'must be a route with config.hosted',
   'field.output-template': 'must be a template, or an object with one of image, audio, document',

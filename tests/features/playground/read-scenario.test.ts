@@ -6,7 +6,7 @@ import { repositoryRoot } from '../../support/repository.ts';
 
 const problemsOf = async (text: string) => {
   const read = await readScenario(text);
-  return 'problems' in read ? read.problems.map(sentenceOfProblem) : [];
+  return 'problems' in read ? read.problems.map((problem) => sentenceOfProblem(problem).sentence) : [];
 };
 
 const EXAMPLES = join(repositoryRoot, 'examples/scenarios');
@@ -39,7 +39,10 @@ describe('readScenario', () => {
       'steps:\n  - {as: A, say: x}\n  - expect:\n      withinMs: 0',
       'line 4: steps.1.expect.withinMs must be',
     ],
-    ['steps:\n  - {as: A, say: x}\n  - expect: {matches: "("}', 'line 3: steps.1.expect.matches must be'],
+    [
+      'steps:\n  - {as: A, say: x}\n  - expect: {matches: "("}',
+      'line 3: steps.1.expect.matches is not a valid pattern: ',
+    ],
     [
       'steps:\n  - {as: A, say: x}\n  - expect: {reaction: a, contains: b}',
       'line 3: steps.1.expect.reaction',

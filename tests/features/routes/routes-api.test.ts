@@ -365,6 +365,7 @@ describe('secret headers of an agent', () => {
         code: 'SECRETS_DROPPED',
         field: `config.adk.headers.${name}`,
         message: expect.stringContaining('Send its value again'),
+        phrase: { code: 'route.secret-dropped' },
       })),
     );
   });

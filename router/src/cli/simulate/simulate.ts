@@ -118,7 +118,9 @@ async function loadScenario(file: string): Promise<LoadedScenario> {
   });
   const read = await readScenario(text);
   if ('problems' in read) {
-    const [first, ...others] = read.problems.map((problem) => `${file}, ${sentenceOfProblem(problem)}`);
+    const [first, ...others] = read.problems.map(
+      (problem) => `${file}, ${sentenceOfProblem(problem).sentence}`,
+    );
     throw new CliUsageError([first, ...others].join('\n       '));
   }
   const { scenario } = read;

@@ -307,9 +307,8 @@ function npcChainApi({ chain, chainEvents, transactions }: App): Endpoint[] {
         if (!current) throw new HttpProblem(404, 'NO_CHAIN', say('problem.no-chain'));
         const report = await current.report().catch((error: unknown) => {
           if (error instanceof ChainUnavailableError)
-            throw new HttpProblem(502, 'CHAIN_UNAVAILABLE', { sentence: error.message });
-          if (error instanceof ChainSettingsError)
-            throw new HttpProblem(502, 'CHAIN_SETTINGS', { sentence: error.message });
+            throw new HttpProblem(502, 'CHAIN_UNAVAILABLE', error.said);
+          if (error instanceof ChainSettingsError) throw new HttpProblem(502, 'CHAIN_SETTINGS', error.said);
           throw error;
         });
         const cursor = await chainEvents.cursor(current.eventSource);

@@ -18,6 +18,7 @@ import {
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { z } from 'zod';
 import { Wa2aiError } from '../../core/errors.ts';
+import { say } from '../../core/phrases.ts';
 import { cleanText, withoutTrailing } from '../../core/text.ts';
 import type { AgentTransport } from '../../infra/agents/transport/agent-transport.ts';
 import { bodyJson } from '../../infra/agents/transport/error-text.ts';
@@ -250,9 +251,7 @@ export class ViemNpcChain implements NpcChain {
       if (!this.#isVerified) {
         const chainId = await this.#client.getChainId();
         if (chainId !== this.chainId) {
-          throw new ChainSettingsError({
-            sentence: `The RPC server is of chain ${chainId}, and chain.chainId of the NPC settings is ${this.chainId}. Correct one of them.`,
-          });
+          throw new ChainSettingsError(say('chain.other-chain', { chain: chainId, set: this.chainId }));
         }
         this.#isVerified = true;
       }
@@ -533,14 +532,17 @@ async function post(
     signal: AbortSignal.timeout(timeoutMs),
     maxBytes: MAX_BYTES,
   });
-  const what = `The RPC server of the chain did not answer ${body.method}`;
+  const { method } = body;
   if (answer.kind === 'fault') {
-    const why = answer.fault === 'aborted' ? `within ${timeoutMs} ms` : `(${answer.fault})`;
-    throw new ChainUnavailableError({ sentence: `${what} ${why}.` });
+    throw new ChainUnavailableError(
+      answer.fault === 'aborted'
+        ? say('chain.late', { method, ms: timeoutMs })
+        : say('chain.silent', { method, why: answer.fault }),
+    );
   }
   const parsed = rpcAnswer.safeParse(bodyJson(answer));
   if (!parsed.success)
-    throw new ChainUnavailableError({ sentence: `${what}: status ${answer.status}, and no JSON-RPC.` });
+    throw new ChainUnavailableError(say('chain.not-json-rpc', { method, status: answer.status }));
   return parsed.data;
 }
 
@@ -558,17 +560,13 @@ export function chainErrorOf(error: unknown): Wa2aiError {
     return new NpcError(RPC.contractFailed, { reason: `The contract refused the call: ${reason}.` });
   }
   if (causeOf(error, (cause) => cause instanceof ContractFunctionZeroDataError)) {
-    return new ChainSettingsError({
-      sentence: 'An address of the chain settings has no such contract. Check contracts and tokens.',
-    });
+    return new ChainSettingsError(say('chain.no-contract'));
   }
   const answer = answerOf(error);
   if (/insufficient (?:funds|balance)/i.test(answer ?? '')) return noGas();
-  const why =
-    answer === undefined
-      ? 'The RPC server of the chain answered what wa2ai cannot read.'
-      : `The RPC server of the chain refused a call: ${answer}.`;
-  return new ChainUnavailableError({ sentence: why });
+  return new ChainUnavailableError(
+    answer === undefined ? say('chain.unreadable') : say('chain.refused', { why: answer }),
+  );
 }
 
 /** The wallet cannot pay for gas. */

@@ -67,8 +67,8 @@ const newChatBody = z
   .superRefine(({ kind, phone, people }, context) => {
     const refuse = (field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [field], message });
-    if (kind === 'person' && people) refuse('people', 'belongs to a group');
-    if (kind === 'group' && phone !== undefined) refuse('phone', 'belongs to a person');
+    if (kind === 'person' && people) refuse('people', PHRASES['field.of-group']);
+    if (kind === 'group' && phone !== undefined) refuse('phone', PHRASES['field.of-person']);
     if (kind === 'group' && !people) refuse('people', PHRASES['field.missing-of-group']);
   })
   .meta({

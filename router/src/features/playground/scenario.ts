@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { ChatId } from '../../core/chat-id.ts';
 import { errorOf } from '../../core/errors.ts';
 import type { MediaKind } from '../../core/models.ts';
-import { PHRASES } from '../../core/phrases.ts';
+import { issueOf, PHRASES, type Said, say } from '../../core/phrases.ts';
 import type { PlaygroundEvent } from '../../core/ports/playground.ts';
-import { MAX_PATTERN_CHARS, regexProblem } from '../../core/routing/regex-problem.ts';
-import { parseYaml } from '../../infra/operations/form.ts';
+import { regexProblem } from '../../core/routing/regex-problem.ts';
+import { mistakeOf, oneOf, parseYaml } from '../../infra/operations/form.ts';
 
 /** How long an answer may take unless the scenario says it, in milliseconds. */
 export const DEFAULT_WITHIN_MS = 10_000;
@@ -23,7 +23,7 @@ const MEDIA_KINDS = [
   'sticker',
 ] as const satisfies MediaKind[];
 
-const words = z.string().min(1, 'must not be empty').max(MAX_TEXT);
+const words = z.string().min(1, PHRASES['field.empty']).max(MAX_TEXT);
 const name = z
   .string()
   .max(100)
@@ -31,12 +31,7 @@ const name = z
 
 const pattern = z.string().superRefine((text, context) => {
   const problem = regexProblem(text);
-  if (problem === undefined) return;
-  context.addIssue(
-    text.length > MAX_PATTERN_CHARS
-      ? `must have at most ${MAX_PATTERN_CHARS} characters`
-      : 'must be a pattern of JavaScript (a regular expression)',
-  );
+  if (problem) context.addIssue({ code: 'custom', ...issueOf(problem) });
 });
 
 const ofText = {
@@ -56,7 +51,7 @@ const expectation = z
   })
   .refine(
     ({ reaction, withinMs: _, ...others }) => reaction === undefined || Object.keys(others).length === 0,
-    { path: ['reaction'], error: 'has no other assertion' },
+    { path: ['reaction'], error: PHRASES['field.no-other-assertion'] },
   );
 
 const file = z
@@ -68,7 +63,7 @@ const file = z
     kind: z.enum(MEDIA_KINDS).optional(),
   })
   .refine((given) => (given.file === undefined) !== (given.data === undefined), {
-    error: 'must have either file or data',
+    error: PHRASES['field.file-or-data'],
   });
 
 /** What a step does; a step has exactly one of these words, but for a file with a caption. */
@@ -79,7 +74,7 @@ const step = z
     as: name.optional().describe('The person: a name, or a phone number with its country code.'),
     group: name.optional().describe('The group. Default: that of the scenario, else the chat of the person.'),
     say: words.optional(),
-    send: z.union([words, file], 'must be the path of a file, or an object with file or data').optional(),
+    send: z.union([words, file], PHRASES['field.path-or-file']).optional(),
     react: z
       .string()
       .max(20)
@@ -89,7 +84,7 @@ const step = z
     delete: z.literal(true).optional().describe('Deletes the last message of the person.'),
     mention: z.boolean().optional().describe('The text begins with a mention of the account.'),
     quote: z
-      .union([z.literal(true), words], 'must be true or a part of a text')
+      .union([z.literal(true), words], PHRASES['field.true-or-part'])
       .optional()
       .describe('true: quotes the last message of the account; a text: the last message that has it.'),
     expect: expectation.optional(),
@@ -99,12 +94,13 @@ const step = z
     const found = ACTIONS.filter((action) => given[action] !== undefined);
     const isCaption = found.length === 2 && found.includes('say') && found.includes('send');
     if (found.length !== 1 && !isCaption) {
-      context.addIssue(`must have one of ${ACTIONS.join(', ')}`);
+      const mistake = say('field.one-of-actions', { actions: ACTIONS.join(', ') });
+      context.addIssue({ code: 'custom', ...issueOf(mistake) });
     }
     const isWritten = given.say !== undefined || given.send !== undefined;
     for (const field of ['mention', 'quote'] as const) {
       if (given[field] === undefined || isWritten) continue;
-      context.addIssue({ code: 'custom', path: [field], message: 'belongs to say or send' });
+      context.addIssue({ code: 'custom', path: [field], message: PHRASES['field.of-say-or-send'] });
     }
   });
 
@@ -116,7 +112,7 @@ const route = z.union(
       config: z.record(z.string(), z.unknown()),
     }),
   ],
-  'must be the id or the name of a route, or an object with config',
+  PHRASES['field.route-or-config'],
 );
 
 /** A conversation with invented people, and what the account must answer. */
@@ -126,11 +122,11 @@ export const scenarioSchema = z
     route: route.optional().describe('Which route answers. Default: the routes of the playground decide.'),
     group: name.optional().describe('All steps are in this group.'),
     people: z.record(name, words).optional().describe('The phone numbers of people, by name.'),
-    steps: z.array(step).min(1, 'must have a step').max(MAX_STEPS),
+    steps: z.array(step).min(1, PHRASES['field.some-step']).max(MAX_STEPS),
   })
   .superRefine(({ steps }, context) => {
     if (steps[0]?.as === undefined) {
-      context.addIssue({ code: 'custom', path: ['steps', 0, 'as'], message: 'is missing; who writes?' });
+      context.addIssue({ code: 'custom', path: ['steps', 0, 'as'], message: PHRASES['field.who-writes'] });
     }
   });
 
@@ -229,7 +225,7 @@ export interface ScenarioProblem {
   /** Where: `steps.2.expect.withinMs`; empty: the whole. */
   field: string;
   /** Follows the field. */
-  message: string;
+  mistake: Said;
 }
 
 type ReadScenario = { scenario: Scenario } | { problems: ScenarioProblem[] };
@@ -244,26 +240,29 @@ export async function readScenario(text: string): Promise<ReadScenario> {
   const read = await parseYaml(text, MAX_SCENARIO_BYTES, lines);
   if (!('value' in read)) {
     const { line } = lines.linePos(read.at);
-    return { problems: [{ line: Math.max(line, 1), field: '', message: `is not YAML: ${read.message}` }] };
+    const mistake = say('field.not-yaml', { why: read.message });
+    return { problems: [{ line: Math.max(line, 1), field: '', mistake }] };
   }
   const { document, value } = read;
-  const parsed = scenarioSchema.safeParse(value, { error: sentenceOf });
+  const parsed = scenarioSchema.safeParse(value, { error: (issue) => usualMistake(issue)?.sentence });
   if (parsed.success) return { scenario: parsed.data };
   return { problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, document, lines)) };
 }
 
 /** A problem as one sentence. */
-export function sentenceOfProblem({ line, field, message }: ScenarioProblem): string {
-  return `line ${line}: ${field === '' ? 'the scenario' : field} ${message}`;
+export function sentenceOfProblem({ line, field, mistake }: ScenarioProblem): Said {
+  return say('scenario.problem', { line, field: field || say('scenario.whole'), mistake });
 }
 
 function problemsOf(issue: z.core.$ZodIssue, document: Document, lines: LineCounter): ScenarioProblem[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
-  const at = (field: ReadonlyArray<string | number>, message: string) => ({
-    ...{ line: lineOf(field, document, lines), field: field.join('.'), message },
+  const at = (field: ReadonlyArray<string | number>, mistake: Said) => ({
+    ...{ line: lineOf(field, document, lines), field: field.join('.'), mistake },
   });
-  if (issue.code !== 'unrecognized_keys') return [at(path, issue.message)];
-  return issue.keys.map((key) => at([...path, key], PHRASES['field.unknown-word']));
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => at([...path, key], say('field.unknown-word')));
+  }
+  return [at(path, mistakeOf(issue, usualMistake))];
 }
 
 /** The line of the field, else of what should contain it. */
@@ -277,22 +276,25 @@ function lineOf(path: ReadonlyArray<string | number>, document: Document, lines:
 }
 
 /** Messages for issues without one of their own. Each follows the field's name. */
-function sentenceOf(issue: z.core.$ZodRawIssue): string | undefined {
+function usualMistake(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | undefined {
   if (issue.code === 'unrecognized_keys' || issue.code === 'custom') return undefined;
-  if (issue.input === undefined) return PHRASES['field.missing'];
-  if (issue.code === 'invalid_type') return `must be ${KINDS[issue.expected] ?? issue.expected}`;
-  if (issue.code === 'invalid_value') return `must be ${issue.values.map(String).join(' or ')}`;
-  if (issue.code === 'too_big') return `must be at most ${issue.maximum}`;
-  if (issue.code === 'too_small') return `must be at least ${issue.minimum}`;
+  if (issue.input === undefined && 'input' in issue) return say('field.missing');
+  if (issue.code === 'invalid_type') {
+    const kind = KINDS[issue.expected];
+    return say('param.must-be', { what: kind === undefined ? issue.expected : say(`param.${kind}`) });
+  }
+  if (issue.code === 'invalid_value') return oneOf(issue.values);
+  if (issue.code === 'too_big') return say('field.at-most', { max: String(issue.maximum) });
+  if (issue.code === 'too_small') return say('field.at-least', { min: String(issue.minimum) });
   return undefined;
 }
 
-const KINDS: Record<string, string> = {
-  string: 'a text',
-  int: 'a whole number',
-  number: 'a number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a list of names and values',
-  record: 'a list of names and values',
+const KINDS: Partial<Record<string, 'text' | 'whole' | 'number' | 'truth' | 'list' | 'names'>> = {
+  string: 'text',
+  int: 'whole',
+  number: 'number',
+  boolean: 'truth',
+  array: 'list',
+  object: 'names',
+  record: 'names',
 };

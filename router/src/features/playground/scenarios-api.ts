@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../core/access/caller.ts';
 import { StorageUnavailableError, Wa2aiError } from '../../core/errors.ts';
-import { say } from '../../core/phrases.ts';
+import { type Said, say } from '../../core/phrases.ts';
 import type { App } from '../../feature.ts';
 import { type Endpoint, endpoint } from '../../infra/operations/endpoint.ts';
 import {
@@ -21,7 +21,6 @@ import {
   MAX_SCENARIO_BYTES,
   readScenario,
   type Scenario,
-  type ScenarioProblem,
   StepFailedError,
   sentenceOfProblem,
 } from './scenario.ts';
@@ -196,9 +195,7 @@ async function readValid(yaml: string): Promise<Scenario> {
   const paths = scenario.steps.flatMap((step, index) => {
     const file = fileOfStep(step);
     return file && 'path' in file
-      ? [
-          `step ${index + 1} names the file ${file.path}; only wa2ai simulate reads files, put its bytes in data`,
-        ]
+      ? [say('scenario.reads-no-file', { step: index + 1, path: file.path })]
       : [];
   });
   if (paths.length > 0) throw refused(paths);
@@ -209,10 +206,10 @@ async function readValid(yaml: string): Promise<Scenario> {
   return scenario;
 }
 
-function refused(sentences: readonly ScenarioProblem['message'][]): HttpProblem {
+function refused(mistakes: readonly Said[]): HttpProblem {
   return invalid(
     'body',
-    sentences.map((message) => ({ field: 'yaml', message })),
+    mistakes.map((mistake) => mistakeAt('yaml', mistake)),
   );
 }
 

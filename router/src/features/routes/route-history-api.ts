@@ -404,11 +404,10 @@ export class RouteChecks {
     await this.#refuseUnusable(config);
     const refused = this.#app.routeProbe.refusedAddresses({ agentEndpoint, config });
     if (refused.length > 0) throw invalid('body', refused);
-    const message =
-      'The stored secret was removed because the address of the agent changed. Send its value again.';
+    const secretDropped = say('route.secret-dropped');
     return {
       stored: { agentEndpoint, config },
-      warnings: dropped.map((field) => ({ code: 'SECRETS_DROPPED', field, message })),
+      warnings: dropped.map((field) => ({ code: 'SECRETS_DROPPED', ...mistakeAt(field, secretDropped) })),
     };
   }
 

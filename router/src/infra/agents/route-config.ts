@@ -70,7 +70,7 @@ const failureField = z
       context.addIssue({ code: 'custom', path: ['maxBackoffMs'], message: PHRASES['field.below-backoff'] });
     }
     if (fallbackRouteId !== undefined && fallbackText !== undefined) {
-      const message = 'cannot be combined with fallbackRouteId; choose one';
+      const message = PHRASES['field.not-with-fallback-route'];
       context.addIssue({ code: 'custom', path: ['fallbackText'], message });
     }
   })

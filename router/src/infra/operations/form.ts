@@ -274,13 +274,25 @@ function guessFields(
   }
 }
 
-/** What an issue says: its own phrase, that of its kind, or only its message. */
-function mistakeOf(issue: z.core.$ZodIssue): Said {
+/**
+ * What an issue says: its own phrase, that of its kind, or only its message.
+ * @param usualOf what issues without a message of their own say
+ */
+export function mistakeOf(
+  issue: z.core.$ZodIssue,
+  usualOf: (issue: z.core.$ZodIssue) => Said | undefined = usualMistake,
+): Said {
   if (issue.code === 'custom' && issue.params?.phrase) {
     return { sentence: issue.message, phrase: issue.params.phrase as Phrase };
   }
-  const usual = usualMistake(issue);
+  const usual = usualOf(issue);
   return usual?.sentence === issue.message ? usual : saidBy(issue.message);
+}
+
+/** That a value must be one of these. */
+export function oneOf(values: readonly unknown[]): Said {
+  const last: Array<Said | string> = values.map(String);
+  return say('field.one-of', { values: last.reduceRight((more, value) => say('or', { value, more })) });
 }
 
 /** What issues without a message of their own say. Each follows the field's name. */
@@ -295,11 +307,7 @@ function usualMistake(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | und
       return say('field.type', { type: isNamed ? say(`type.${expected}` as 'type.string') : expected });
     }
     case 'invalid_value':
-      return say('field.one-of', {
-        values: issue.values
-          .map((value): Said | string => String(value))
-          .reduceRight((more, value) => say('or', { value, more })),
-      });
+      return oneOf(issue.values);
     case 'too_small': {
       const min = String(issue.minimum);
       return issue.origin === 'string' ? say('field.min-chars', { min }) : say('field.at-least', { min });
