@@ -206,6 +206,7 @@ BEGIN
       is_locked = kept.is_locked OR gone.is_locked, username = coalesce(gone.username, kept.username),
       policy_state = CASE WHEN gone.policy_state IS NULL THEN policy_state
         ELSE gone.policy_state || coalesce(policy_state, '{}') END,
+      route_id = coalesce(kept.route_id, gone.route_id),
       tags = ARRAY(SELECT DISTINCT tag FROM unnest(kept.tags || gone.tags) AS tag ORDER BY tag),
       notes = coalesce(kept.notes || E'\n' || gone.notes, kept.notes, gone.notes)
     WHERE id = kept.id;

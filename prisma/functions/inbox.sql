@@ -305,6 +305,8 @@ DECLARE
   v_attempts integer;
   v_first integer := 0;
   v_is_sending boolean := false;
+  v_is_new_route boolean := p_route IS NOT NULL AND EXISTS (
+    SELECT 1 FROM message m JOIN chat c ON c.id = m.chat_id WHERE m.id = p_message AND c.route_id IS DISTINCT FROM p_route);
   v_reason text := CASE WHEN p_state = 'answered' THEN p_reason ELSE coalesce(p_reason, 'unspecified') END;
 BEGIN
   IF p_state = 'ignored' AND p_reason = ANY (access_reasons()) THEN
@@ -315,7 +317,7 @@ BEGIN
       RETURN;
     END IF;
   END IF;
-  IF p_state_patch IS NOT NULL OR p_loop IS NOT NULL OR p_merged IS NOT NULL THEN
+  IF v_is_new_route OR p_state_patch IS NOT NULL OR p_loop IS NOT NULL OR p_merged IS NOT NULL THEN
     -- Before the messages: inbox_add locks in this order too.
     PERFORM 1 FROM chat WHERE id = (SELECT m.chat_id FROM message m WHERE m.id = p_message) FOR NO KEY UPDATE;
   END IF;
@@ -334,6 +336,9 @@ BEGIN
   IF FOUND THEN
     IF p_state_patch IS NOT NULL THEN
       UPDATE chat SET policy_state = coalesce(policy_state, '{}') || p_state_patch WHERE id = v_chat;
+    END IF;
+    IF v_is_new_route THEN
+      UPDATE chat SET route_id = p_route WHERE id = v_chat;
     END IF;
     IF p_loop = 'stopped' THEN
       UPDATE chat c SET paused_at = now(), paused_until = NULL, pause_mode = 'auto-reply-loop',

@@ -68,6 +68,20 @@ describe('the page Chats', () => {
     await expect.poll(() => optionOf(page, 'Ana').count()).toBe(0);
   });
 
+  it('shows the chats of one route', async () => {
+    const { body } = await bed.service.api('GET', `/api/routes`);
+    const [usual] = body.data as Array<{ id: string }>;
+    await bed.service.addRoute('4915770000001', bed.agent.url);
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await page.getByLabel('Route', { exact: true }).selectOption(usual?.id ?? '');
+    await expect.poll(() => page.locator('.virtual-row').count()).toBe(1);
+    await optionOf(page, 'Ana').waitFor();
+    await page.getByLabel('Route', { exact: true }).selectOption({ label: '4915770000001' });
+    await page.getByText('No chat matches.').waitFor();
+    await expectAccessible(page);
+  });
+
   it('writes by hand, pauses, shows it in a second browser, and resumes', async () => {
     const [first, second] = [await open(), await open()];
     await Promise.all([first.goTo('chats'), second.goTo('chats')]);

@@ -54,6 +54,7 @@ export class MemoryChatStore implements ChatStore {
           (query.access === undefined || accessOf(chat, this.#state.now()) === query.access) &&
           (query.isWaiting === undefined || this.#isWaiting(chat) === query.isWaiting) &&
           (query.isAsked === undefined || (this.#question(chat) !== undefined) === query.isAsked) &&
+          (query.routeId === undefined || chat.routeId === query.routeId) &&
           (query.tag === undefined || chat.tags?.includes(query.tag) === true) &&
           (query.hasUnanswered === undefined ||
             this.#state.received(chat.id).length > 0 === query.hasUnanswered) &&

@@ -139,6 +139,7 @@ function mergeChats(state: MemoryState, kept: MemoryChat, gone: MemoryChat): voi
     const decided = (['refused', 'approved'] as const).find((each) => states.includes(each)) ?? 'pending';
     kept.access = { state: decided, askedAtMs: kept.access?.askedAtMs ?? gone.access.askedAtMs };
   }
+  kept.routeId ??= gone.routeId;
   kept.tags = [...new Set([...(kept.tags ?? []), ...(gone.tags ?? [])])].sort();
   kept.notes = [kept.notes, gone.notes].filter(Boolean).join('\n') || undefined;
   if (kept.access?.state === 'approved') state.requeueIgnored(kept.id, ACCESS_REASONS);

@@ -341,6 +341,7 @@ export class MemoryInbox implements Inbox {
         const reason = 'Two programs answered each other.';
         chat.pause = { sinceMs: now, reason, mode: 'auto-reply-loop' };
       } else if (chat?.pause?.mode === 'auto-reply-loop' && loop === 'over') chat.pause = undefined;
+      if (chat && end.routeId !== undefined) chat.routeId = end.routeId;
       if (chat && statePatch) chat.policyState = { ...chat.policyState, ...statePatch };
       const reason = end.reason ?? (end.state === 'answered' ? undefined : 'unspecified');
       Object.assign(message, {

@@ -30,6 +30,7 @@ export interface MemoryChat {
   isLocked?: boolean;
   pause?: { sinceMs: number; untilMs?: number; reason?: string; mode?: PauseMode };
   access?: { state: Access; askedAtMs?: number };
+  routeId?: string;
   tags?: string[];
   notes?: string;
 }

@@ -219,6 +219,8 @@ export const en = {
     search: 'Search name, number, group or tag',
     account: 'Account',
     allAccounts: 'All accounts',
+    route: 'Route',
+    allRoutes: 'All routes',
     filter: 'Show',
     all: 'All chats',
     unanswered: 'Unanswered',

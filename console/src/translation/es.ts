@@ -227,6 +227,8 @@ export const es: Language = {
     search: 'Buscar nombre, número, grupo o etiqueta',
     account: 'Cuenta',
     allAccounts: 'Todas las cuentas',
+    route: 'Ruta',
+    allRoutes: 'Todas las rutas',
     filter: 'Mostrar',
     all: 'Todos los chats',
     unanswered: 'Sin respuesta',

@@ -229,6 +229,8 @@ export const pt: Language = {
     search: 'Buscar nome, número, grupo ou etiqueta',
     account: 'Conta',
     allAccounts: 'Todas as contas',
+    route: 'Rota',
+    allRoutes: 'Todas as rotas',
     filter: 'Mostrar',
     all: 'Todas as conversas',
     unanswered: 'Sem resposta',

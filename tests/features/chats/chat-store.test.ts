@@ -232,6 +232,31 @@ describeStores('chats in $name', (stores) => {
     expect((await stores.chats.get(chatId))?.question).toBeUndefined();
   });
 
+  it('lists the chats of a route: of which it took the last message that a route took', async () => {
+    const person = aPerson();
+    const [moved, other] = [await add(person), await add()];
+    await add();
+    const end = (messageId: string, routeId?: string, result: Partial<TurnResult> = {}) =>
+      stores.inbox.finishTurn(messageId, { ...answered(), ...(routeId && { routeId }), ...result });
+    await end(moved.messageId, 'sales', { statePatch: { contextMs: 1 } });
+    await end(other.messageId, 'sales');
+    expect(await ids({ routeId: 'sales' })).toEqual([other.chatId, moved.chatId]);
+    await end((await add(person)).messageId, 'support', { state: 'ignored', reason: 'chat-paused' });
+    await end((await add(person)).messageId, undefined, { state: 'ignored', reason: 'no-match' });
+    expect(await ids({ routeId: 'sales' })).toEqual([other.chatId]);
+    expect(await ids({ routeId: 'support' })).toEqual([moved.chatId]);
+    expect(await ids({ routeId: 'nobody' })).toEqual([]);
+  });
+
+  it('keeps the route of a chat that proves to be the same as an older one', async () => {
+    const { phone, lid } = aPerson();
+    await add({ phone } as ReturnType<typeof aPerson>);
+    const byLid = await add({ lid } as ReturnType<typeof aPerson>);
+    await stores.inbox.finishTurn(byLid.messageId, { ...answered(), routeId: 'sales' });
+    const joined = await add({ phone, lid });
+    expect(await ids({ routeId: 'sales' })).toEqual([joined.chatId]);
+  });
+
   it('lists chats with unanswered messages, and those with open dead letters', async () => {
     const waiting = await add();
     const failed = await add();

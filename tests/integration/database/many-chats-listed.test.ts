@@ -100,6 +100,17 @@ it('finds chats by a tag in an index, which no claim of a chat writes', async ()
   expect((await hot()) - before).toBeGreaterThanOrEqual(4);
 });
 
+it('finds the chats of a route in an index', async () => {
+  await postgres.execute(sql`
+    UPDATE chat SET route_id = CASE WHEN tags = '{press}' THEN 'press' ELSE 'usual' END WHERE account_id = 'tagged'`);
+  await postgres.execute(sql`VACUUM ANALYZE chat`);
+  const query = { accountId: 'tagged', routeId: 'press' };
+  const cost = await costOf(() => list(query), ['chat']);
+  console.log(`by route: ${cost.rows} rows of chats, ${cost.ms} ms`);
+  expect(cost.rows).toBeLessThan(2_000);
+  expect((await list({ ...query, limit: 200 })).data).toHaveLength(100);
+});
+
 it('reads a page of one conversation without reading other chats', async () => {
   const [chat] = (await list({ limit: 1 })).data;
   const page = { direction: 'all' as const, chatId: chat?.id, limit: PAGE };

@@ -44,16 +44,19 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
     return () => clearTimeout(timer);
   }, [typed]);
   const [account, setAccount] = useState('');
+  const [routeId, setRouteId] = useState('');
   const accounts = useAccounts();
+  const routes = useRoutes(account);
   const pages = useTexts('pages');
   const list = useChatList({
     ...FILTERS[filter],
     ...(account === '' ? { playground: 'false' } : { accountId: account }),
+    ...(routeId && { routeId }),
     ...(text && { text }),
     ...(tag && { tag }),
   });
   const { chats, isLoading, error, more } = list;
-  const isFiltered = filter !== 'all' || text !== '' || tag !== '' || account !== '';
+  const isFiltered = filter !== 'all' || text !== '' || tag !== '' || account !== '' || routeId !== '';
 
   return (
     <section class="chat-list" aria-label={t('title')}>
@@ -67,15 +70,31 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
         />
         {accounts.length > 1 && (
           <select
-            class="account-filter"
             aria-label={t('account')}
             value={account}
-            onChange={(event) => setAccount(event.currentTarget.value)}
+            onChange={(event) => {
+              setAccount(event.currentTarget.value);
+              setRouteId('');
+            }}
           >
             <option value="">{t('allAccounts')}</option>
             {accounts.map((each) => (
               <option key={each} value={each}>
                 {isReal(each) ? each : pages.playground}
+              </option>
+            ))}
+          </select>
+        )}
+        {routes.length > 1 && (
+          <select
+            aria-label={t('route')}
+            value={routeId}
+            onChange={(event) => setRouteId(event.currentTarget.value)}
+          >
+            <option value="">{t('allRoutes')}</option>
+            {routes.map(({ id, name, channelId }) => (
+              <option key={id} value={id}>
+                {name ?? channelId}
               </option>
             ))}
           </select>
@@ -92,7 +111,6 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
           ))}
         </select>
         <input
-          class="tag-filter"
           aria-label={t('anyTag')}
           placeholder={t('tag')}
           value={tag}
@@ -126,6 +144,15 @@ function useAccounts(): string[] {
   const { data } = useQuery('GET /api/accounts', isAllowed ? {} : null, ['account']);
   const ids = (data?.data ?? []).map(({ accountId }) => accountId);
   return [...ids.filter(isReal), ...ids.filter((id) => !isReal(id))];
+}
+
+/** The routes that may take messages of the chats shown; none for those who may not see routes. */
+function useRoutes(account: string) {
+  const isAllowed = useMay()('routes:read');
+  const { data } = useQuery('GET /api/routes', isAllowed ? { query: { limit: 500 } } : null, ['route']);
+  return (data?.data ?? []).filter(({ accountId }) =>
+    account === '' ? accountId === undefined || isReal(accountId) : (accountId ?? account) === account,
+  );
 }
 
 function isReal(accountId: string): boolean {

@@ -107,6 +107,8 @@ export interface ChatQuery {
   isWaiting?: boolean;
   /** A program waits for an answer of the person, or none does. */
   isAsked?: boolean;
+  /** Chats whose last message with a route was taken by this one. */
+  routeId?: string;
   /** Chats that have this tag. */
   tag?: string;
   /** It has messages whose turn has not ended, or it has none. */

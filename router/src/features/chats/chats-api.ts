@@ -67,6 +67,12 @@ const listQuery = z.strictObject({
   asked: claimQuery
     .optional()
     .describe('Only chats in which a program waits for an answer of the person, or only the others.'),
+  routeId: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Only chats whose last message that a route took was taken by this one.'),
   tag: tagField.optional().describe('Only chats with this tag.'),
   unanswered: claimQuery
     .optional()
@@ -302,6 +308,7 @@ export function chatsApi(app: App): Endpoint[] {
         caller,
       }) => {
         const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
+        if (query.routeId !== undefined) refuseOtherRoute(caller, query.routeId);
         const page = await chatPage(chatStore, {
           ...query,
           ...part,

@@ -463,6 +463,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     access,
     isWaiting,
     isAsked,
+    routeId,
     tag,
     isPlayground,
     hasUnanswered,
@@ -490,6 +491,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     access === undefined ? [] : [sql`access_of(c) = ${access}`],
     isWaiting === undefined ? [] : [isWaiting ? waiting : sql`NOT ${waiting}`],
     isAsked === undefined ? [] : [isAsked ? asked : sql`NOT ${asked}`],
+    routeId === undefined ? [] : [sql`c.route_id = ${routeId}`],
     // As the index has it.
     tag === undefined ? [] : [sql`c.tags @> ARRAY[${tag}]::text[] AND c.tags <> '{}'`],
     hasUnanswered === undefined ? [] : [hasUnanswered ? unanswered : sql`NOT ${unanswered}`],

@@ -131,6 +131,8 @@ describe('a key for one route', () => {
     const other = await api.routes.create(aRoute({ channelId: OWN }));
     const call = await restricted({ routes: [own.id] });
     expect((await call('GET', '/api/routes')).body.data).toMatchObject([{ id: own.id }]);
+    expect((await call('GET', `/api/chats?routeId=${own.id}`)).status).toBe(200);
+    expect((await call('GET', `/api/chats?routeId=${other.id}`)).body.code).toBe('ROUTE_NOT_ALLOWED');
     // The other route of the chat does not make the name ambiguous.
     expect((await call('PATCH', `/api/routes/${OWN}`, { priority: 7 })).body.data.id).toBe(own.id);
     for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
