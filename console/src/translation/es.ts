@@ -2179,6 +2179,8 @@ export const es: Language = {
       'field.not-with-fallback-route': 'no se puede combinar con fallbackRouteId; elija uno',
       'field.of-group': 'es de un grupo',
       'field.of-person': 'es de una persona',
+      'field.no-form': 'no tiene ninguna de las formas permitidas',
+      'field.format': 'debe tener el formato {format}',
       'field.regex': 'debe ser una expresión regular',
       'field.hosted-route': 'debe ser una ruta con config.hosted',
       'field.output-template': 'debe ser una plantilla, o un objeto con uno de image, audio, document',
@@ -2281,7 +2283,7 @@ export const es: Language = {
       'field.below-backoff': 'no debe ser menor que backoffMs',
       'field.too-many-bits': 'tiene, para todos los objetos, más de 256 bits',
 
-      or: '{value} o {more}',
+      or: '{values} o {last}',
 
       'wait.second': '{count} segundo',
       'wait.seconds': '{count} segundos',

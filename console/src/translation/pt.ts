@@ -2176,6 +2176,8 @@ export const pt: Language = {
       'field.not-with-fallback-route': 'não pode ser combinado com fallbackRouteId; escolha um',
       'field.of-group': 'é de um grupo',
       'field.of-person': 'é de uma pessoa',
+      'field.no-form': 'não tem nenhuma das formas permitidas',
+      'field.format': 'deve ter o formato {format}',
       'field.regex': 'deve ser uma expressão regular',
       'field.hosted-route': 'deve ser uma rota com config.hosted',
       'field.output-template': 'deve ser um modelo de texto, ou um objeto com um de image, audio, document',
@@ -2278,7 +2280,7 @@ export const pt: Language = {
       'field.below-backoff': 'não deve ser menor que backoffMs',
       'field.too-many-bits': 'tem, para todos os itens, mais de 256 bits',
 
-      or: '{value} ou {more}',
+      or: '{values} ou {last}',
 
       'wait.second': '{count} segundo',
       'wait.seconds': '{count} segundos',

@@ -921,6 +921,8 @@ export const PHRASES = {
   'field.not-with-fallback-route': 'cannot be combined with fallbackRouteId; choose one',
   'field.of-group': 'belongs to a group',
   'field.of-person': 'belongs to a person',
+  'field.no-form': 'has none of the allowed forms',
+  'field.format': 'must have the format {format}',
   'field.regex': 'must be a regular expression',
   'field.hosted-route': 'must be a route with config.hosted',
   'field.output-template': 'must be a template, or an object with one of image, audio, document',
@@ -1019,7 +1021,7 @@ export const PHRASES = {
   'field.below-backoff': 'must not be below backoffMs',
   'field.too-many-bits': 'has, for all items, more than 256 bits',
 
-  or: '{value} or {more}',
+  or: '{values} or {last}',
 
   'wait.second': '{count} second',
   'wait.seconds': '{count} seconds',

@@ -476,7 +476,7 @@ describe('an ABI route', () => {
       "config.abi.function names 'g', which is not among the functions.",
     ],
     [{ functions: ['f()'], path: 'call' }, 'config.abi.path must begin with / and contain no spaces.'],
-    [{ functions: ['f()'], envelope: 'xml' }, 'config.abi.envelope must be raw or json or auto.'],
+    [{ functions: ['f()'], envelope: 'xml' }, 'config.abi.envelope must be raw, json or auto.'],
     [
       { functions: ['f()'], output: '{{x}}' },
       'config.abi.output uses {{x}}, which is not among the outputs.',

@@ -294,9 +294,9 @@ async function inField(index: number, work: () => Promise<void>): Promise<void> 
     await work();
   } catch (error) {
     if (!(error instanceof HttpProblem) || error.status !== 400 || !error.details) throw error;
-    const details = error.details.map(({ field, message }) => ({
+    const details = error.details.map(({ field, ...mistake }) => ({
       field: `routes.${index}.${field}`,
-      message,
+      ...mistake,
     }));
     throw invalid('body', details);
   }

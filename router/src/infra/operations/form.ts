@@ -291,8 +291,11 @@ export function mistakeOf(
 
 /** That a value must be one of these. */
 export function oneOf(values: readonly unknown[]): Said {
-  const last: Array<Said | string> = values.map(String);
-  return say('field.one-of', { values: last.reduceRight((more, value) => say('or', { value, more })) });
+  const names = values.map(String);
+  const last = names.pop() ?? '';
+  return say('field.one-of', {
+    values: names.length === 0 ? last : say('or', { values: names.join(', '), last }),
+  });
 }
 
 /** What issues without a message of their own say. Each follows the field's name. */
@@ -318,6 +321,10 @@ function usualMistake(issue: z.core.$ZodRawIssue | z.core.$ZodIssue): Said | und
     }
     case 'invalid_key':
       return say('field.bad-name');
+    case 'invalid_union':
+      return say('field.no-form');
+    case 'invalid_format':
+      return say('field.format', { format: issue.format });
     default:
       return undefined;
   }

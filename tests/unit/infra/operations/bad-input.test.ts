@@ -83,7 +83,7 @@ describe('a route with one mistake', () => {
       'config.failure.fallbackText cannot be combined with fallbackRouteId; choose one.',
     ],
     [adk({ baseUrl: 'x' }), 'config.adk.baseUrl must be an http:// or https:// URL.'],
-    [adk({ dialect: 'kebab' }), 'config.adk.dialect must be auto or snake or camel.'],
+    [adk({ dialect: 'kebab' }), 'config.adk.dialect must be auto, snake or camel.'],
     [adk({ timeoutMs: 5 }), 'config.adk.timeoutMs must be at least 100.'],
     [adk({ headers: { 'a b': 'x' } }), 'config.adk.headers.a b has a name that is not allowed.'],
     [adk({ headers: { Host: 'x' } }), 'config.adk.headers.Host has a name that is not allowed.'],
@@ -174,7 +174,7 @@ describe('other resources', () => {
       'GET',
       '/api/messages?state=lost',
       undefined,
-      'state must be received or answered or ignored or dead or draft or queued or sending or sent or acked or delivered or read.',
+      'state must be received, answered, ignored, dead, draft, queued, sending, sent, acked, delivered or read.',
     ],
     [
       'GET',

@@ -51,7 +51,7 @@ describe('validate', () => {
     [z.number(), 'x', 'must be a number', type('type.number')],
     [z.object({}), null, 'must be a JSON object', { code: 'field.json-object' }],
     [z.record(z.string(), z.string()), [], 'must be a JSON object', { code: 'field.json-object' }],
-    [z.enum(['a', 'b']), 'c', 'must be a or b', oneOf({ code: 'or', values: { value: 'a', more: 'b' } })],
+    [z.enum(['a', 'b']), 'c', 'must be a or b', oneOf({ code: 'or', values: { values: 'a', last: 'b' } })],
     [z.literal(1), 2, 'must be 1', oneOf('1')],
     [
       z.string().min(2),
