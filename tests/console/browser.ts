@@ -6,6 +6,26 @@ import { startChromium } from '../support/chromium.ts';
 /** A microphone that hears a tone, which every page may use. */
 export const FAKE_MICROPHONE = ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'];
 
+/** Addresses of all pages. */
+export const PAGES = [
+  '',
+  'chats',
+  'playground',
+  'playground/scenarios',
+  'dead-letters',
+  'accounts',
+  'routes',
+  'routes/new',
+  'routes/versions',
+  'agents',
+  'webhooks',
+  'keys',
+  'users',
+  'audit',
+  'settings',
+  'api',
+];
+
 /** Starts Chromium without a window. @param more further switches @throws {Error} it is not installed; the sentence says how to install it */
 export function startBrowser(more: readonly string[] = []): Promise<Browser> {
   return startChromium(more);

@@ -1,27 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
-import { expectAccessible } from './browser.ts';
+import { expectAccessible, PAGES } from './browser.ts';
 import { consolesOf } from './consoles.ts';
-
-/** Addresses of all pages. */
-const PAGES = [
-  '',
-  'chats',
-  'playground',
-  'playground/scenarios',
-  'dead-letters',
-  'accounts',
-  'routes',
-  'routes/new',
-  'routes/versions',
-  'agents',
-  'webhooks',
-  'keys',
-  'users',
-  'audit',
-  'settings',
-  'api',
-];
 
 let bed: TestBed;
 const { open } = consolesOf(() => bed.service.url);
@@ -40,14 +20,6 @@ describe('the console', () => {
     await page.goto(bed.service.url);
     await page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
     expect(page.url()).toBe(`${bed.service.url}/console/`);
-  });
-
-  it.each(['light', 'dark'] as const)('is accessible on every page, %s', async (theme) => {
-    const { page, goTo } = await open({ theme });
-    for (const path of PAGES) {
-      await goTo(path);
-      await expectAccessible(page);
-    }
   });
 
   it.each([

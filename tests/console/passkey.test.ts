@@ -6,6 +6,7 @@ import { Passkey } from '../whatsapp-emulator/passkey.ts';
 import { createPhone } from '../whatsapp-emulator/phone.ts';
 import { expectAccessible } from './browser.ts';
 import { consolesOf } from './consoles.ts';
+import { keepPicture } from './pictures.ts';
 
 let bed: TestBed;
 const { open, mayComplain } = consolesOf(() => bed.service.url);
@@ -122,10 +123,6 @@ describe('an account that WhatsApp asks for a passkey', () => {
     await expectAccessible(page);
     const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
     expect(overflow).toBeLessThanOrEqual(0);
-    if (process.env.WA2AI_PICTURES) {
-      await page.screenshot({ path: `${process.env.WA2AI_PICTURES}/passkey-${theme}.png`, fullPage: true });
-      await page.goto(`${bed.service.url}/qr`);
-      await page.screenshot({ path: `${process.env.WA2AI_PICTURES}/qr-${theme}.png`, fullPage: true });
-    }
+    await keepPicture(page, `accounts-passkey-${theme}-${widthPx}`);
   });
 });

@@ -34,13 +34,17 @@ interface World {
 /** The paired service of this worker while no file uses it. */
 let unused: World | undefined;
 
-async function newWorld(options: { isForged?: boolean | undefined; isShared?: boolean }): Promise<World> {
-  const { isForged, isShared = false } = options;
+async function newWorld(options: {
+  isForged?: boolean | undefined;
+  isShared?: boolean;
+  phone?: string | undefined;
+}): Promise<World> {
+  const { isForged, isShared = false, phone = newNumber('349') } = options;
   const [emulator, database] = await Promise.all([
     WhatsAppEmulator.start({ isForged }),
     createTestDatabase(),
   ]);
-  return { emulator, database, phone: createPhone(emulator, { phone: newNumber('349') }), isShared };
+  return { emulator, database, phone: createPhone(emulator, { phone }), isShared };
 }
 
 /** The environment of e2e tests: an emulated WhatsApp, a database, agents, and the service when started. */
@@ -50,16 +54,19 @@ export class TestBed {
 
   private constructor() {}
 
-  static async start(options: { agent?: string[]; isForged?: boolean } = {}): Promise<TestBed> {
+  /** @param options.phone number of the account; default a new one */
+  static async start(
+    options: { agent?: string[]; isForged?: boolean; phone?: string } = {},
+  ): Promise<TestBed> {
     const bed = new TestBed();
-    bed.#world = await newWorld({ isForged: options.isForged });
+    bed.#world = await newWorld({ isForged: options.isForged, phone: options.phone });
     await bed.anotherAgent(options.agent ?? []);
     return bed;
   }
 
   /** Starts a test bed with the service started, paired, and a route for every chat to its agent. */
   static async startPaired(
-    options: { agent?: string[]; env?: Record<string, string>; nodeArgs?: string[] } = {},
+    options: { agent?: string[]; env?: Record<string, string>; nodeArgs?: string[]; phone?: string } = {},
   ): Promise<TestBed> {
     const bed = await TestBed.start(options);
     const service = await bed.startService(options.env, options.nodeArgs);
