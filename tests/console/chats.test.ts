@@ -34,8 +34,8 @@ describe('the page Chats', () => {
   it('shows 10,000 chats with few rows in the document, also at the end of what was loaded', async () => {
     const { page, goTo } = await open();
     await goTo('chats');
-    await optionOf(page, 'Ana').waitFor();
     const rows = page.locator('.virtual-row');
+    await rows.first().waitFor();
     const list = page.getByRole('listbox');
     for (let scroll = 0; scroll < 12; scroll += 1) {
       await expect
@@ -68,14 +68,39 @@ describe('the page Chats', () => {
     await expect.poll(() => optionOf(page, 'Ana').count()).toBe(0);
   });
 
+  it('shows chats that wait for the operator before the others, until somebody has answered', async () => {
+    const bea = bed.person({ name: 'Bea' });
+    await bea.say('good morning', { to: bed.phone });
+    await bea.nextReply();
+    const { page, goTo } = await open();
+    await goTo('chats');
+    await openChat(page, 'Bea');
+    await page.getByRole('searchbox').fill('');
+    await expect.poll(() => optionOf(page, 'Bea').count()).toBe(0);
+    await bed.service.api('POST', `/api/chats/%2B${bea.phone}/pause`);
+    await bed.untilTurnEnded(await bea.say('is somebody there?', { to: bed.phone }));
+    await ana.say('hello again', { to: bed.phone });
+    await ana.nextReply();
+    await optionOf(page, 'Bea').getByText('Unanswered').waitFor();
+    expect(await optionOf(page, 'Ana').count()).toBe(0);
+    await page.getByLabel('Show', { exact: true }).selectOption('needsYou');
+    await optionOf(page, 'Bea').waitFor();
+    await page.getByLabel('Write to Bea').fill('Yes, I am.');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await expect.poll(() => optionOf(page, 'Bea').count()).toBe(0);
+  });
+
   it('shows the chats of one route', async () => {
     const { body } = await bed.service.api('GET', `/api/routes`);
     const [usual] = body.data as Array<{ id: string }>;
     await bed.service.addRoute('4915770000001', bed.agent.url);
     const { page, goTo } = await open();
     await goTo('chats');
+    await page.getByRole('searchbox').fill('Person 4320');
+    await optionOf(page, 'Person 4320').first().waitFor();
     await page.getByLabel('Route', { exact: true }).selectOption(usual?.id ?? '');
-    await expect.poll(() => page.locator('.virtual-row').count()).toBe(1);
+    await page.getByText('No chat matches.').waitFor();
+    await page.getByRole('searchbox').fill('Ana');
     await optionOf(page, 'Ana').waitFor();
     await page.getByLabel('Route', { exact: true }).selectOption({ label: '4915770000001' });
     await page.getByText('No chat matches.').waitFor();

@@ -10,6 +10,7 @@ import {
   type ChatStore,
   LAST_MESSAGE_CHARS,
   type LastMessage,
+  NEEDS,
   type PauseMode,
   type PersonSession,
   type ResumedChat,
@@ -53,6 +54,7 @@ export class MemoryChatStore implements ChatStore {
           (query.isLocked === undefined || (chat.isLocked ?? false) === query.isLocked) &&
           (query.access === undefined || accessOf(chat, this.#state.now()) === query.access) &&
           (query.isWaiting === undefined || this.#isWaiting(chat) === query.isWaiting) &&
+          (query.needsYou === undefined || this.#needs(chat).length > 0 === query.needsYou) &&
           (query.isAsked === undefined || (this.#question(chat) !== undefined) === query.isAsked) &&
           (query.routeId === undefined || chat.routeId === query.routeId) &&
           (query.tag === undefined || chat.tags?.includes(query.tag) === true) &&
@@ -69,10 +71,30 @@ export class MemoryChatStore implements ChatStore {
   }
 
   #isWaiting(chat: MemoryChat): boolean {
-    const hasDraft = [...this.#state.outbox.values()].some(
-      (reply) => reply.chatId === String(chat.id) && reply.state === 'draft',
-    );
-    return hasDraft || accessOf(chat, this.#state.now()) === 'pending';
+    const needs = this.#needs(chat);
+    return needs.includes('draft') || needs.includes('stranger');
+  }
+
+  #needs(chat: MemoryChat): NonNullable<ChatRow['needs']> {
+    const now = this.#state.now();
+    const question = this.#question(chat);
+    const sent = [...this.#state.outbox.values()].filter(({ chatId }) => chatId === String(chat.id));
+    const last = this.#state
+      .messagesOf(chat.id)
+      .filter(({ reason }) => reason === 'chat-paused' || reason === 'owner-message')
+      .sort((a, b) => Number(b.stanzaOrder - a.stanzaOrder))[0];
+    const is = {
+      draft: sent.some(({ state }) => state === 'draft'),
+      stranger: accessOf(chat, now) === 'pending',
+      question: question !== undefined && question.remindAt.getTime() <= now,
+      failed: this.#failed(chat) > 0,
+      unanswered:
+        this.#state.received(chat.id).some(({ receivedAt }) => receivedAt.getTime() <= now - 300_000) ||
+        (isPaused(chat, now) &&
+          last?.reason === 'chat-paused' &&
+          sent.every(({ id }) => Number(id) < last.id)),
+    };
+    return NEEDS.filter((need) => is[need]);
   }
 
   #question(chat: MemoryChat): ChatRow['question'] {
@@ -273,6 +295,7 @@ export class MemoryChatStore implements ChatStore {
       lastReceivedAt: messages[0]?.receivedAt,
       unanswered: this.#state.received(chat.id).length,
       failed: this.#failed(chat),
+      ...(this.#needs(chat).length > 0 && { needs: this.#needs(chat) }),
       lastMessage: this.#lastMessage(chat),
       ...(chat.isLocked && { isLocked: true as const }),
       ...(this.#question(chat) && { question: this.#question(chat) }),

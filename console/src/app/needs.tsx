@@ -95,7 +95,7 @@ export function NeedsProvider({ children }: { children: ComponentChildren }) {
     ),
     ...of(drafts, (draft) => ({ kind: 'draft', key: draft.id, draft })),
     ...of(waiting, (chat) => ({ kind: 'stranger', key: chat.id, chat })),
-    ...of(asked, (chat) => isOverdue(chat, nowMs) && { kind: 'question', key: chat.id, chat }),
+    ...of(asked, (chat) => chat.needs?.includes('question') && { kind: 'question', key: chat.id, chat }),
     ...of(letters, (group) => ({ kind: 'letters', key: group.reason, group })),
     ...of(webhooks, (webhook) => fails(webhook) && { kind: 'webhook', key: webhook.id, webhook }),
   ];
@@ -130,7 +130,10 @@ export function useHasMessages(
 }
 
 /** The entries of a list that wait, each with a key that no other list has. */
-function of<Entry>({ data }: Query<{ data: Entry[] }>, needOf: (entry: Entry) => Need | false): Need[] {
+function of<Entry>(
+  { data }: Query<{ data: Entry[] }>,
+  needOf: (entry: Entry) => Need | false | undefined,
+): Need[] {
   return (data?.data ?? []).flatMap((entry) => {
     const need = needOf(entry);
     return need ? [{ ...need, key: `${need.kind} ${need.key}` }] : [];
@@ -140,11 +143,6 @@ function of<Entry>({ data }: Query<{ data: Entry[] }>, needOf: (entry: Entry) =>
 function needsAct({ provider, state, since }: Schemas['Account'], nowMs: number): boolean {
   const isLong = nowMs - Date.parse(since) > LASTS_MS;
   return provider === undefined && (STATES.has(state) || (state === 'waiting' && isLong));
-}
-
-/** The person was reminded, and has not answered. */
-function isOverdue({ question }: Schemas['Chat'], nowMs: number): boolean {
-  return question !== undefined && Date.parse(question.remindAt) <= nowMs;
 }
 
 function fails({ failures, disabledReason, enabled }: Schemas['Webhook']): boolean {

@@ -13,6 +13,7 @@ export interface Chat {
   activeAt: string;
   unanswered: number;
   failed: number;
+  needs?: Array<'draft' | 'stranger' | 'question' | 'failed' | 'unanswered'>;
   isLocked?: true;
   lastMessage?: { direction: 'incoming' | 'outgoing'; text: string; kind: string; at: string; state: string };
   pause?: {

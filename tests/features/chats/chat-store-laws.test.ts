@@ -73,6 +73,15 @@ describe.each(adapters)('the laws of chats in %s', (_name, open) => {
     stores.inbox.add(aMessage(accountId, person, { sentAtMs: stores.now(), ...given }), NODE);
   const accessOf = async (chatId: string) => (await stores.chats.get(chatId))?.access;
 
+  it('need an operator when a message has waited for its answer for five minutes', async () => {
+    const accountId = anAccount();
+    const { chatId } = await add(accountId);
+    await stores.age(accountId, 4 * MINUTE);
+    expect((await stores.chats.get(chatId))?.needs).toBeUndefined();
+    await stores.age(accountId, MINUTE);
+    expect((await stores.chats.get(chatId))?.needs).toEqual(['unanswered']);
+  });
+
   it('never ask the owner about more than three chats in an hour, and approve none by themselves', async () => {
     const step = fc.oneof(
       fc.record({ ask: fc.nat(7) }),

@@ -232,6 +232,59 @@ describeStores('chats in $name', (stores) => {
     expect((await stores.chats.get(chatId))?.question).toBeUndefined();
   });
 
+  it('lists the chats that wait for an operator, and says why', async () => {
+    const [drafted, asked, paused] = [aPerson(), aPerson(), aPerson()];
+    const draft = await add(drafted);
+    const stranger = await add();
+    const question = await add(asked);
+    const failed = await add();
+    const unanswered = await add(paused);
+    const calm = await add();
+    const jid = ({ phone }: { phone: string }) => `${phone}@s.whatsapp.net`;
+    const replies = [aReply(accountId, jid(drafted), 'At nine.')];
+    const asDraft = { state: 'answered' as const, reason: 'draft' as const, isDraft: true as const };
+    await stores.inbox.finishTurn(draft.messageId, { ...asDraft, replies });
+    await stores.chats.askAccess(stranger.chatId);
+    const id = randomUUID();
+    await stores.questions.add({ id, accountId, to: jid(asked), remindMs: 1, deadlineMs: 3_600_000 });
+    await stores.questions.open(id);
+    const error = { reason: 'AGENT_TIMEOUT' as const, error: 'The agent took too long.' };
+    await stores.inbox.finishTurn(failed.messageId, { state: 'dead', replies: [], ...error });
+    await stores.chats.pause(unanswered.chatId, {});
+    const inPause = { state: 'ignored' as const, reason: 'chat-paused' as const, replies: [] };
+    await stores.inbox.finishTurn(unanswered.messageId, inPause);
+    const needs = async () =>
+      Object.fromEntries(
+        (await stores.chats.list({ accountId, limit: 9 })).map((chat) => [chat.id, chat.needs]),
+      );
+    await expect.poll(needs).toEqual({
+      [draft.chatId]: ['draft'],
+      [stranger.chatId]: ['stranger'],
+      [question.chatId]: ['question'],
+      [failed.chatId]: ['failed'],
+      [unanswered.chatId]: ['unanswered'],
+      [calm.chatId]: undefined,
+    });
+    expect(await ids({ needsYou: false })).toEqual([calm.chatId]);
+    expect(await ids({ needsYou: true })).toEqual((await ids()).filter((each) => each !== calm.chatId));
+
+    // Somebody wrote since: wa2ai, or the owner on the phone; or the pause is over.
+    await stores.outbox.addDirect(aReply(accountId, jid(paused)));
+    expect((await needs())[unanswered.chatId]).toBeUndefined();
+    await stores.inbox.finishTurn((await add(paused)).messageId, inPause);
+    expect((await needs())[unanswered.chatId]).toEqual(['unanswered']);
+    await add(paused, {
+      sender: { phone: '4915550000001', lid: '999000001' },
+      text: 'Here I am.',
+      ...byHand,
+    });
+    expect((await needs())[unanswered.chatId]).toBeUndefined();
+    await stores.inbox.finishTurn((await add(paused)).messageId, inPause);
+    expect((await needs())[unanswered.chatId]).toEqual(['unanswered']);
+    await stores.chats.resume(unanswered.chatId);
+    expect((await needs())[unanswered.chatId]).toBeUndefined();
+  });
+
   it('lists the chats of a route: of which it took the last message that a route took', async () => {
     const person = aPerson();
     const [moved, other] = [await add(person), await add()];

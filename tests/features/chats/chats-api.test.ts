@@ -67,6 +67,35 @@ describe('GET /api/chats', () => {
     expect((await call('GET', '/api/chats?failed=maybe')).status).toBe(400);
   });
 
+  it('lists the chats that wait for an operator first, in pages, also when it searches', async () => {
+    const chats = [];
+    for (let n = 0; n < 6; n += 1) {
+      chats.push(await aChat());
+      api.clock.nowMs += 1_000;
+    }
+    const [calm0, waits1, calm2, waits3, calm4, waits5] = chats.map(({ id }) => id);
+    for (const id of [waits1, waits3, waits5]) await api.app.chatStore.askAccess(id ?? '');
+    const wanted = [waits5, waits3, waits1, calm4, calm2, calm0];
+    for (const text of ['', '&text=ana'])
+      for (const limit of [1, 2, 3, 4, 6]) {
+        const found: string[] = [];
+        let cursor = '';
+        do {
+          const { body } = await call('GET', `/api/chats?order=needs&limit=${limit}${text}${cursor}`);
+          found.push(...body.data.map(({ id }: { id: string }) => id));
+          cursor = body.next === undefined ? '' : `&cursor=${body.next}`;
+        } while (cursor !== '');
+        expect(found).toEqual(wanted);
+      }
+    const only = async (query: string) => (await call('GET', `/api/chats?order=needs&${query}`)).body.data;
+    expect(await only('needsYou=true')).toMatchObject([
+      { id: waits5, needs: ['stranger'] },
+      { id: waits3 },
+      {},
+    ]);
+    expect(await only('needsYou=false')).toMatchObject([{ id: calm4 }, { id: calm2 }, { id: calm0 }]);
+  });
+
   it.each(['x', '1', '1-', '-1', '1-0', '1-x'])('refuses the cursor %s', async (cursor) => {
     expect((await call('GET', `/api/chats?cursor=${cursor}`)).status).toBe(400);
   });

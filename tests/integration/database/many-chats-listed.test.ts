@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, 120_000);
 
 const list = (query: Partial<Parameters<typeof chatPage>[1]>) =>
-  chatPage(chats, { accountId: 'default', limit: PAGE, ...query });
+  chatPage(chats, { order: 'active', accountId: 'default', limit: PAGE, ...query });
 
 /** Rows of these tables that `work` reads, by sequential scans and by indexes, and how long it takes. */
 async function costOf(work: () => Promise<unknown>, tables: string[]) {
@@ -59,6 +59,19 @@ it('reads unanswered and failed messages only for their filters', async () => {
     console.log(`${JSON.stringify(query)}: ${cost.rows} rows of messages, ${cost.ms} ms`);
     expect(cost.rows).toBeLessThan(PAGE * 40 + CHATS / 10);
   }
+});
+
+it('finds the chats that wait for an operator without reading the others', async () => {
+  await postgres.execute(sql`
+    UPDATE message SET received_at = now() - interval '1 hour' WHERE state = 'received'`);
+  const tables = ['chat', 'message', 'outbox', 'person_question'];
+  const cost = await costOf(() => list({ needsYou: true }), tables);
+  console.log(`that wait: ${cost.rows} rows, ${cost.ms} ms`);
+  // The twentieth with an unanswered message, and the fiftieth that is paused.
+  expect(cost.rows).toBeLessThan(PAGE * 40 + CHATS / 5);
+  const { data } = await list({ order: 'needs' });
+  expect(data).toHaveLength(PAGE);
+  expect(data.every(({ needs }) => needs !== undefined)).toBe(true);
 });
 
 it('searches all chats with at most one message of each state read for a chat', async () => {

@@ -2,7 +2,7 @@ import type { Chat } from '../../conversation/chat-types.ts';
 
 /**
  * A list of chats after its first page was loaded again: what the page has is new, what should be on the page and is not there
- * does not match the filters any more, and the rest stays. Last active first.
+ * does not match the filters any more, and the rest stays. Those that wait for the operator first, then last active first.
  * @param hasMore there are chats after the page
  */
 export function withFreshPage(list: readonly Chat[], page: readonly Chat[], hasMore: boolean): Chat[] {
@@ -24,6 +24,7 @@ export function withChat(list: readonly Chat[], chat: Chat): Chat[] {
 }
 
 function comesAfter(chat: Chat, other: Chat): boolean {
+  if ((chat.needs === undefined) !== (other.needs === undefined)) return chat.needs === undefined;
   if (chat.activeAt !== other.activeAt) return chat.activeAt < other.activeAt;
   return BigInt(chat.id) < BigInt(other.id);
 }

@@ -17,6 +17,7 @@ const TYPING_MS = 250;
 
 const FILTERS = {
   all: {},
+  needsYou: { needsYou: 'true' },
   unanswered: { unanswered: 'true' },
   failed: { failed: 'true' },
   paused: { paused: 'true' },
@@ -163,7 +164,8 @@ function ChatRow({ chat, isAccountShown }: { chat: Chat; isAccountShown: boolean
   const t = useText();
   const shared = useShared();
   const { short } = useTimes();
-  const { lastMessage: last, unanswered, failed, pause, access, isLocked, tags = [] } = chat;
+  const { lastMessage: last, unanswered, failed, pause, access, isLocked, tags = [], needs = [] } = chat;
+  const isUnanswered = needs.includes('unanswered');
   const words = last && (isLocked ? t('lockedHint') : last.text || shared(kindKey(last.kind)));
   return (
     <>
@@ -184,11 +186,19 @@ function ChatRow({ chat, isAccountShown }: { chat: Chat; isAccountShown: boolean
               {tag}
             </span>
           ))}
+          {needs.includes('draft') && <span class="badge busy">{t('draftWaits')}</span>}
+          {needs.includes('question') && <span class="badge busy">{t('questionWaits')}</span>}
           {access === 'pending' && <span class="badge busy">{t('pending')}</span>}
           {isLocked && <span class="badge">{t('locked')}</span>}
           {pause && <span class="badge">{t('paused')}</span>}
           {failed > 0 && <span class="badge bad">{t('failedCount', { count: failed })}</span>}
-          {unanswered > 0 && <span class="badge good">{t('unansweredCount', { count: unanswered })}</span>}
+          {unanswered > 0 ? (
+            <span class={`badge ${isUnanswered ? 'bad' : 'good'}`}>
+              {t('unansweredCount', { count: unanswered })}
+            </span>
+          ) : (
+            isUnanswered && <span class="badge bad">{t('unanswered')}</span>
+          )}
         </span>
       </span>
     </>

@@ -9,6 +9,8 @@ import { withChat, withFreshPage, withNextPage } from './chat-list-state.ts';
 export type ChatFilter = NonNullable<Args<'GET /api/chats'>['query']>;
 
 const PAGE = 50;
+/** The most chats of a page. */
+const MAX_PAGE = 500;
 /** Chats beyond the first page that are loaded one by one after a change. */
 const SINGLE_CHATS = 5;
 
@@ -34,7 +36,7 @@ export function useChatList(filter: ChatFilter) {
   shown.current = chats;
 
   const pageOf = (limit: number, cursor?: string) =>
-    call('GET /api/chats', { query: { ...filter, limit, cursor } });
+    call('GET /api/chats', { query: { ...filter, order: 'needs', limit, cursor } });
 
   useEffect(() => {
     const own: Loading = { isBusy: true, changed: new Set() };
@@ -82,7 +84,9 @@ export function useChatList(filter: ChatFilter) {
     const changed = [...own.changed];
     own.changed.clear();
     try {
-      const page = await pageOf(PAGE);
+      // Those that wait come first: behind them, what was active last has moved.
+      const waiting = shown.current.filter(({ needs }) => needs !== undefined).length;
+      const page = await pageOf(Math.min(PAGE + waiting, MAX_PAGE));
       if (current.current !== own) return;
       setChats((list) => withFreshPage(list, page.data, page.next !== undefined));
       const fresh = new Set(page.data.map(({ id }) => id));

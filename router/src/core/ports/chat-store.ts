@@ -30,6 +30,13 @@ interface OpenQuestion {
   until: Date;
 }
 
+/**
+ * Why a chat waits for an operator. `draft`: an answer waits for approval; `stranger`: the chat itself does; `question`: a
+ * program asked the person, who was reminded and has not answered; `failed`: dead letters are open; `unanswered`: a message
+ * has waited for its answer for five minutes, or came during a pause and nobody has answered since.
+ */
+export const NEEDS = ['draft', 'stranger', 'question', 'failed', 'unanswered'] as const;
+
 /** The newest message of a chat. */
 export interface LastMessage {
   direction: 'incoming' | 'outgoing';
@@ -68,6 +75,8 @@ export interface ChatRow {
   unanswered: number;
   /** Open dead letters of its messages and replies. */
   failed: number;
+  /** Why it waits for an operator, in the order of `NEEDS`. Absent: it does not. */
+  needs?: Array<(typeof NEEDS)[number]>;
   /** The newest message, in either direction. Absent: none, or the database cannot read it. */
   lastMessage?: LastMessage;
   /** The owner locked the chat on the phone: its words are not shown outside of it. */
@@ -105,6 +114,8 @@ export interface ChatQuery {
   access?: Access;
   /** A draft, or the chat itself, waits for the owner; or neither does. */
   isWaiting?: boolean;
+  /** It has `needs`, or it has none. */
+  needsYou?: boolean;
   /** A program waits for an answer of the person, or none does. */
   isAsked?: boolean;
   /** Chats whose last message with a route was taken by this one. */

@@ -5,7 +5,7 @@ import { type Caller, RESTRICTIONS } from '../../core/access/caller.ts';
 import { ANY_CHANNEL, canonicalRouteChannelId, chatHash } from '../../core/chat-id.ts';
 import { decideAccess, resumeChat } from '../../core/messages/owner-commands.ts';
 import { PHRASES, say } from '../../core/phrases.ts';
-import type { ChatPosition, ChatRow } from '../../core/ports/chat-store.ts';
+import { type ChatRow, NEEDS } from '../../core/ports/chat-store.ts';
 import { MAX_TAGS, tagField } from '../../core/routing/when-fields.ts';
 import type { App } from '../../feature.ts';
 import { maskedChatSettings } from '../../infra/agents/route-secrets.ts';
@@ -34,17 +34,17 @@ import {
 import { anyMessageView, traceQuery } from '../../infra/operations/log-schemas.ts';
 import { HttpProblem, phraseField, problemSchema } from '../../infra/operations/problem.ts';
 import { exportLines } from './chat-export.ts';
-import { chatPage, messagePage } from './messages-api.ts';
+import { type ChatCursor, chatPage, messagePage } from './messages-api.ts';
 
 const DEFAULT_PAGE = 50;
 
-/** `1769860800310-17`: the chat after which the page begins. */
+/** `1769860800310-17`, or `n1769860800310-17`: the chat after which the page begins. */
 const positionField = z
   .string()
-  .regex(/^\d{1,15}-[1-9]\d{0,18}$/, PHRASES['field.next'])
-  .transform((text): ChatPosition => {
-    const [activeAtMs, id = ''] = text.split('-');
-    return { activeAtMs: Number(activeAtMs), id };
+  .regex(/^n?\d{1,15}-[1-9]\d{0,18}$/, PHRASES['field.next'])
+  .transform((text): ChatCursor => {
+    const [activeAtMs = '', id = ''] = text.split('-');
+    return { activeAtMs: Number(activeAtMs.replace('n', '')), id, needsYou: text.startsWith('n') };
   });
 
 const listQuery = z.strictObject({
@@ -67,6 +67,13 @@ const listQuery = z.strictObject({
   asked: claimQuery
     .optional()
     .describe('Only chats in which a program waits for an answer of the person, or only the others.'),
+  needsYou: claimQuery
+    .optional()
+    .describe('Only chats that wait for an operator (`needs`), or only the others.'),
+  order: z
+    .enum(['active', 'needs'])
+    .default('active')
+    .describe('Last active first; or, before the others, those that wait for an operator (`needs`).'),
   routeId: z
     .string()
     .min(1)
@@ -202,6 +209,12 @@ export const chatView = z
     lastReceivedAt: timeView.optional().describe('When the last message was received. UTC, ISO 8601.'),
     unanswered: z.int().describe('Messages whose turn has not ended.'),
     failed: z.int().describe('Open dead letters of its messages and replies.'),
+    needs: z
+      .array(z.enum(NEEDS))
+      .optional()
+      .describe(
+        'Why the chat waits for an operator. `draft`: an answer waits for approval; `stranger`: the chat itself does; `question`: a program asked the person, who was reminded and has not answered; `failed`: dead letters are open; `unanswered`: a message has waited for its answer for five minutes, or came during a pause and nobody has answered since. Absent: it does not wait.',
+      ),
     lastMessage: z
       .object({
         direction: z
@@ -304,7 +317,7 @@ export function chatsApi(app: App): Endpoint[] {
       query: listQuery,
       responses: { 200: { description: 'A page of chats.', schema: pageResponse(chatView) } },
       handle: async ({
-        query: { cursor, playground, paused, locked, waiting, asked, unanswered, failed, ...query },
+        query: { playground, paused, locked, waiting, asked, unanswered, failed, ...query },
         caller,
       }) => {
         const part = await allowedPart(caller, query, { aliasesOf, defaultAccount: config.accountId });
@@ -319,7 +332,6 @@ export function chatsApi(app: App): Endpoint[] {
           isAsked: asked,
           hasUnanswered: unanswered,
           hasFailed: failed,
-          after: cursor,
         });
         return { status: 200, object: query.channelId, json: page };
       },

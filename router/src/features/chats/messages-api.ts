@@ -102,24 +102,47 @@ function sentStateOf(state: string | undefined): OutboxState | undefined | 'none
 /** A search for a text reads so many chats, then returns what it found. */
 const SEARCH_CHATS = 20_000;
 
+/** Where a page of chats goes on: after this chat. */
+export type ChatCursor = ChatPosition & { needsYou: boolean };
+
+/** Which chats, as a request names them. */
+export interface ChatPageQuery extends Omit<ChatQuery, 'after' | 'upTo'> {
+  /** `needs`: those with `needs` first. */
+  order: 'active' | 'needs';
+  cursor?: ChatCursor;
+}
+
 /**
  * A page of chats, last active first. A search for a text has no index: it reads a limited number of chats and returns a
  * cursor with which it goes on, also when it found nothing.
  * @throws {StorageUnavailableError}
  */
-export async function chatPage(chatStore: Pick<ChatStore, 'list' | 'searchEnd'>, query: ChatQuery) {
+export async function chatPage(
+  chatStore: Pick<ChatStore, 'list' | 'searchEnd'>,
+  { order, cursor, ...query }: ChatPageQuery,
+) {
   const { text, limit } = query;
-  const end = text === undefined ? undefined : await chatStore.searchEnd(query, SEARCH_CHATS);
-  const found = await chatStore.list({ ...query, upTo: end, limit: limit + 1 });
-  const page = pageOf<ChatRow>(found, limit, ({ activeAt, id }) =>
-    cursorOf({ activeAtMs: activeAt.getTime(), id }),
+  const isInTwo = order === 'needs' && query.needsYou === undefined;
+  // Few chats wait: they are searched at once.
+  const first =
+    isInTwo && (cursor?.needsYou ?? true)
+      ? await chatStore.list({ ...query, needsYou: true, after: cursor, limit: limit + 1 })
+      : [];
+  const others = isInTwo
+    ? { ...query, needsYou: false, after: cursor?.needsYou ? undefined : cursor }
+    : { ...query, after: cursor };
+  const end = text === undefined ? undefined : await chatStore.searchEnd(others, SEARCH_CHATS);
+  const rest = limit + 1 - first.length;
+  const found = rest > 0 ? await chatStore.list({ ...others, upTo: end, limit: rest }) : [];
+  const page = pageOf<ChatRow>([...first, ...found], limit, ({ activeAt, id, needs }) =>
+    cursorOf({ activeAtMs: activeAt.getTime(), id, needsYou: isInTwo && needs !== undefined }),
   );
-  return page.next !== undefined || !end ? page : { ...page, next: cursorOf(end) };
+  return page.next !== undefined || !end ? page : { ...page, next: cursorOf({ ...end, needsYou: false }) };
 }
 
-/** `1769860800310-17`: a position of the list, as a page names it. */
-function cursorOf({ activeAtMs, id }: ChatPosition): string {
-  return `${activeAtMs}-${id}`;
+/** `1769860800310-17`: a position of the list, as a page names it; `n1769860800310-17` among the chats that wait. */
+function cursorOf({ activeAtMs, id, needsYou }: ChatCursor): string {
+  return `${needsYou ? 'n' : ''}${activeAtMs}-${id}`;
 }
 
 const RECEIVED_STATES = ['received', 'answered', 'ignored', 'dead'] as const;

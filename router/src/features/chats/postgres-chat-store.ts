@@ -15,6 +15,7 @@ import {
   type ChatStore,
   LAST_MESSAGE_CHARS,
   type LastMessage,
+  NEEDS,
   type PauseMode,
   type PersonSession,
   type ResumedChat,
@@ -42,6 +43,7 @@ interface StoredChat
     >
   > {
   tags: string[];
+  needs: string[];
   isLocked: boolean;
   groupId: string | null;
   unanswered: number;
@@ -85,6 +87,27 @@ const NAME = sql`CASE WHEN c.group_id IS NOT NULL THEN m.details ->> 'subject'
 const IS_ASKED = sql`q.state = 'open' AND q.deadline_at > now()`;
 
 /**
+ * The chats that wait for an operator, and why (`NEEDS`). Indexes find them, also for one chat. In a paused chat, the last
+ * message of the person or the owner is among the last 5 that got no answer.
+ */
+const NEEDING = sql`
+  SELECT o.chat_id, 'draft' AS need FROM outbox o WHERE o.state = 'draft'
+  UNION ALL SELECT w.id, 'stranger' FROM chat w
+    WHERE w.access_asked_at > now() - interval '7 days' AND w.access = 'pending'
+  UNION ALL SELECT q.chat_id, 'question' FROM person_question q WHERE ${IS_ASKED} AND q.remind_at <= now()
+  UNION ALL SELECT d.chat_id, 'failed' FROM dead_letter d WHERE d.replayed_at IS NULL AND d.closed_at IS NULL
+  UNION ALL SELECT m.chat_id, 'unanswered' FROM message m
+    WHERE m.state = 'received' AND m.received_at <= now() - interval '5 minutes'
+  UNION ALL SELECT p.id, 'unanswered' FROM chat p
+    CROSS JOIN LATERAL (
+      SELECT each.id, each.reason FROM (
+        SELECT m.id, m.reason, m.stanza_order FROM message m WHERE m.chat_id = p.id AND m.state = 'ignored'
+        ORDER BY m.stanza_order DESC LIMIT 5) AS each
+      WHERE each.reason IN ('chat-paused', 'owner-message') ORDER BY each.stanza_order DESC LIMIT 1) AS last
+    WHERE p.paused_at IS NOT NULL AND coalesce(p.paused_until, 'infinity') > now() AND last.reason = 'chat-paused'
+      AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.chat_id = p.id AND o.id > last.id)`;
+
+/**
  * Columns of `chat c`. The last message of each state has the highest stanza order of its state, which an index finds, so
  * a page costs the same however many messages its chats have.
  */
@@ -95,6 +118,7 @@ const CHATS = sql`
     (SELECT count(*)::integer FROM message m WHERE m.chat_id = c.id AND m.state = 'received') AS unanswered,
     (SELECT count(*)::integer FROM dead_letter d
       WHERE d.chat_id = c.id AND d.replayed_at IS NULL AND d.closed_at IS NULL) AS failed,
+    ARRAY(SELECT n.need FROM (${NEEDING}) AS n WHERE n.chat_id = c.id) AS needs,
     CASE WHEN is_paused(c) THEN c.paused_at END AS since, CASE WHEN is_paused(c) THEN c.paused_until END AS until,
     CASE WHEN is_paused(c) THEN c.pause_reason END AS reason, pause_mode_of(c) AS mode,
     access_of(c) AS access, c.is_locked AS "isLocked", c.tags, c.notes,
@@ -477,8 +501,10 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
   // Few chats, which indexes find, so that a count of them does not read all.
   const waiting = sql`c.id = ANY (ARRAY(
     SELECT w.id FROM chat w WHERE w.access_asked_at > now() - interval '7 days' AND w.access = 'pending'
-    UNION SELECT o.chat_id FROM (SELECT DISTINCT account_id FROM chat) AS a
-      JOIN outbox o ON o.account_id = a.account_id AND o.state = 'draft'))`;
+    UNION SELECT o.chat_id FROM outbox o WHERE o.state = 'draft'))`;
+  const needing = sql`c.id = ANY (ARRAY(SELECT n.chat_id FROM (${NEEDING}) AS n))`;
+  // In a hash: there may be thousands, and each other chat is compared with them.
+  const calm = sql`c.id NOT IN (SELECT n.chat_id FROM (${NEEDING}) AS n)`;
   const asked = sql`c.id = ANY (ARRAY(SELECT q.chat_id FROM person_question q WHERE ${IS_ASKED}))`;
   return together(
     ofChats(sql`c.id`, channelId === undefined ? undefined : [channelId], accountId),
@@ -491,6 +517,7 @@ function conditionsOf(query: Omit<ChatQuery, 'limit'>): Conditions {
     access === undefined ? [] : [sql`access_of(c) = ${access}`],
     isWaiting === undefined ? [] : [isWaiting ? waiting : sql`NOT ${waiting}`],
     isAsked === undefined ? [] : [isAsked ? asked : sql`NOT ${asked}`],
+    query.needsYou === undefined ? [] : [query.needsYou ? needing : calm],
     routeId === undefined ? [] : [sql`c.route_id = ${routeId}`],
     // As the index has it.
     tag === undefined ? [] : [sql`c.tags @> ARRAY[${tag}]::text[] AND c.tags <> '{}'`],
@@ -526,7 +553,20 @@ function named(text: string | undefined): Conditions {
 }
 
 function chatRow(
-  { groupId, since, until, reason, mode, tags, isLocked, askedAt, remindAt, answerUntil, ...row }: StoredChat,
+  {
+    groupId,
+    since,
+    until,
+    reason,
+    mode,
+    tags,
+    needs,
+    isLocked,
+    askedAt,
+    remindAt,
+    answerUntil,
+    ...row
+  }: StoredChat,
   words: ChatTexts = {},
 ): ChatRow {
   const { phone, lid, ...columns } = row;
@@ -541,6 +581,7 @@ function chatRow(
     isGroup: groupId !== null,
     ...(isLocked && { isLocked }),
     ...(askedAt && remindAt && answerUntil && { question: { askedAt, remindAt, until: answerUntil } }),
+    ...(needs.length > 0 && { needs: NEEDS.filter((need) => needs.includes(need)) }),
     ...(tags.length > 0 && { tags }),
     ...(since && {
       pause: {
