@@ -130,7 +130,7 @@ describe('wa2ai on WhatsApp', () => {
   it('stores a message without text and answers it only when the route has a notice', async () => {
     const leo = bed.person();
     await bed.service.addRoute(leo.phone, bed.agent.url, {
-      config: { unsupportedNotice: 'I can only read text.' },
+      config: { notices: { unsupported: 'I can only read text.' } },
     });
     const id = await leo.say(
       { audioMessage: { seconds: 2, ptt: true, mimetype: 'audio/ogg' } },

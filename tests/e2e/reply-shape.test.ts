@@ -71,7 +71,7 @@ describe('the answer of an agent on WhatsApp', () => {
 
   it('withholds an answer of which nothing may be shown, and sends the failure notice', async () => {
     const { person, ask } = await personAnsweredWith('<think>only thoughts</think>', {
-      failureNotice: 'Sorry.',
+      notices: { failed: 'Sorry.' },
     });
     expect(await ask()).toMatchObject({ state: 'answered', reason: 'reply-withheld' });
     expect((await person.nextReply()).text).toBe('Sorry.');

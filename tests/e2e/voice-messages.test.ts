@@ -99,7 +99,7 @@ describe('The route of a voice message', () => {
 
   it('is chosen without them when the server fails, once, and the trace says why', async () => {
     const dan = bed.person();
-    const config = { media: { transcribe: transcribe() }, unsupportedNotice: 'No sounds, please.' };
+    const config = { media: { transcribe: transcribe() }, notices: { unsupported: 'No sounds, please.' } };
     await bed.service.addRoute(dan.phone, bed.agent.url, { regexFilter: 'never', priority: 2, config });
     await bed.service.addRoute(dan.phone, bed.agent.url, { priority: 1, config });
     const before = countOf(ears);

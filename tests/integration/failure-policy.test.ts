@@ -36,7 +36,7 @@ async function ask(person: string, text = 'hola') {
 }
 
 async function failingRoute(person: string, failure: FailurePolicy) {
-  return router.addRoute(person, failing.url, { config: { failure, failureNotice: 'Sorry.' } });
+  return router.addRoute(person, failing.url, { config: { failure, notices: { failed: 'Sorry.' } } });
 }
 
 describe('the failure policy of a route', () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RouteConfig } from '../../router/src/core/models.ts';
 import type { ReceivedMessage } from '../../router/src/core/ports/message-log.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { MockAgent } from '../support/mock-agent.ts';
@@ -22,7 +23,7 @@ afterAll(async () => {
 let people = 0;
 
 /** A new person whose chat is answered by a new mock agent with these switches. */
-async function chatWith(switches: string[], config: Record<string, string> = {}) {
+async function chatWith(switches: string[], config: Partial<RouteConfig> = {}) {
   const agent = await MockAgent.start({ switches });
   agents.push(agent);
   const person = String(5491200000000 + ++people);
@@ -112,13 +113,15 @@ describe('sending the answer of an agent', () => {
   });
 
   it('sends one apology when the route has one, and never the error', async () => {
-    const { person, jid } = await chatWith(['--fail', '500'], { failureNotice: 'Sorry, please try later.' });
+    const { person, jid } = await chatWith(['--fail', '500'], {
+      notices: { failed: 'Sorry, please try later.' },
+    });
     await router.receive(inbound({ person, text: 'x' }));
     expect(router.textsTo(jid)).toEqual(['Sorry, please try later.']);
   });
 
   it('answers a kind without text with the notice of the route only', async () => {
-    const { person, jid } = await chatWith([], { unsupportedNotice: 'I can only read text.' });
+    const { person, jid } = await chatWith([], { notices: { unsupported: 'I can only read text.' } });
     const voice = inbound({ person, text: '', kind: 'audio' });
     await router.receive(voice);
     expect(router.textsTo(jid)).toEqual(['I can only read text.']);

@@ -230,10 +230,6 @@ interface RouteAgent {
 export interface RouteConfig extends ConversationSettings {
   /** Absent: the stored config names no agent kind of this version. */
   agent?: RouteAgent;
-  /** Text sent for kinds that have no text (image without caption, audio ...). Default: the notice `unsupported`. */
-  unsupportedNotice?: string;
-  /** One short apology sent when a turn has failed. Default: the notice `failed`. */
-  failureNotice?: string;
   failure?: FailurePolicy;
   /** What happens to files of people before the agent gets them. */
   media?: MediaSettings;

@@ -999,6 +999,7 @@ export const PHRASES = {
   'field.one-chat': 'must name one chat: a {kind} is never open to everybody',
   'field.options-max': 'must not be above the number of options',
   'field.not-blank': 'must not be blank',
+  'field.old-name': 'is now {name}; the earlier name works until the next version',
   'field.depth': 'must not be nested deeper than {levels} levels',
   'field.zero-address': 'must not be the zero address',
   'field.route-prefix': "must not begin with 'r-', as the agents of routes do",

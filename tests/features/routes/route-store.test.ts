@@ -34,7 +34,7 @@ const define: Parameters<typeof describeStores>[1] = (stores) => {
       environment: 'prod',
       config: {
         agent: { kind: 'adk', settings: { appName: 'a', headers: { 'x-key': 'v' }, timeoutMs: 500 } },
-        failureNotice: 'sorry',
+        notices: { failed: 'sorry' },
       },
     });
     const created = await stores.routes.create(route);

@@ -66,8 +66,7 @@ describe('POST /api/routes', () => {
       name: 'help desk ☎',
       config: {
         adk: { appName: 'a', dialect: 'camel', timeoutMs: 1000 },
-        unsupportedNotice: 'Text only, please.',
-        failureNotice: 'Sorry.',
+        notices: { unsupported: 'Text only, please.', failed: 'Sorry.' },
       },
     };
     const { body } = await api.call('POST', '/api/routes', full);
@@ -266,12 +265,40 @@ describe('/api/routes/:id', () => {
     expect(answer.body.data).toEqual({ ...rest, enabled: false });
   });
 
+  it('takes earlier names of settings, and warns about each', async () => {
+    const config = { ...contractRoute.config, failureNotice: 'Sorry.', unsupportedNotice: 'Text only.' };
+    const { status, body } = await api.call('POST', '/api/routes', { ...contractRoute, config });
+    expect(status).toBe(201);
+    const notices = { failed: 'Sorry.', unsupported: 'Text only.' };
+    expect(body.data.config).toEqual({ ...contractRoute.config, notices });
+    expect(body.warnings).toMatchObject([
+      {
+        code: 'OLD_NAME',
+        field: 'config.failureNotice',
+        message: 'is now notices.failed; the earlier name works until the next version',
+      },
+      { code: 'OLD_NAME', field: 'config.unsupportedNotice' },
+    ]);
+    const patched = await api.call('PATCH', `/api/routes/${body.data.id}`, {
+      config: { failureNotice: null },
+    });
+    expect(patched.body.data.config.notices).toEqual({ unsupported: 'Text only.' });
+    const file = {
+      routes: [{ id: body.data.id, ...contractRoute, config: { ...config, failureNotice: 'No.' } }],
+    };
+    const applied = await api.call('POST', '/api/routes/apply', file);
+    expect(applied.body.warnings).toMatchObject([
+      { code: 'OLD_NAME', field: 'routes.0.config.failureNotice' },
+      { code: 'OLD_NAME', field: 'routes.0.config.unsupportedNotice' },
+    ]);
+  });
+
   it('PATCH merges the config, and null removes a part of it', async () => {
-    await added({ config: { adk: { appName: 'a', timeoutMs: 500 }, failureNotice: 'Sorry.' } });
+    await added({ config: { adk: { appName: 'a', timeoutMs: 500 }, notices: { failed: 'Sorry.' } } });
     const answer = await api.call('PATCH', '/api/routes/5493777239922', {
       config: { adk: { appName: 'b', timeoutMs: null } },
     });
-    expect(answer.body.data.config).toEqual({ adk: { appName: 'b' }, failureNotice: 'Sorry.' });
+    expect(answer.body.data.config).toEqual({ adk: { appName: 'b' }, notices: { failed: 'Sorry.' } });
   });
 
   it.each([

@@ -144,7 +144,7 @@ describe('followTask', () => {
       { sentence: 'The agent said: secret' },
       { code: 'AGENT_TASK_FAILED' },
     );
-    const { run, texts, message, state } = await setup([failure], { failureNotice: 'Sorry.' });
+    const { run, texts, message, state } = await setup([failure], { notices: { failed: 'Sorry.' } });
     expect(await run()).toEqual({ outcome: 'failed' });
     expect(texts()).toEqual(['Task remote-1 failed. Sorry.']);
     expect(message()).toMatchObject({ state: 'dead', reason: 'AGENT_TASK_FAILED' });

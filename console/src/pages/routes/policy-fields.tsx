@@ -6,10 +6,10 @@ import { RareFields } from './route-fields.tsx';
 
 /** Groups of settings in the order in which a conversation needs them. */
 const HOW = [
-  ...['reply', 'pace', 'presence', 'notices', 'texts', 'group', 'access', 'takeover'],
+  ...['reply', 'pace', 'presence', 'texts', 'group', 'access', 'takeover'],
   ...['session', 'commands', 'quota', 'media'],
 ];
-const ON_FAILURE = ['failureNotice', 'unsupportedNotice'];
+const ON_FAILURE = ['notices'];
 const OF_FAILURE = ['fallbackText', 'fallbackRouteId', 'attempts'];
 /** Of `when`, shown with the person and the message. */
 const SHOWN_WHEN = [

@@ -30,7 +30,6 @@ export interface AnswerOfTurnDeps extends ReplyShaping, ShowDraftDeps {
 }
 
 interface AnswerOptions {
-  route: Route;
   /** As the agent got it. */
   turn: PendingTurn;
   /** What the first message of the answer quotes. */
@@ -44,10 +43,9 @@ export async function answerOfTurn(
   deps: AnswerOfTurnDeps,
   running: RunningTurn,
   answer: RouteAnswer,
-  { route, turn, quote, stream }: AnswerOptions,
+  { turn, quote, stream }: AnswerOptions,
 ): Promise<TakenTurn> {
   const { conversation } = running.view;
-  const { failureNotice } = route.config;
   const shown = (replies: NewReply[]) => stream?.replace(replies) ?? replies;
   const { routeId, attempts, agentMs } = answer;
   const ended = (end: Omit<TurnResult, 'trace'>) => running.ended({ routeId, attempts, agentMs, ...end });
@@ -59,9 +57,8 @@ export async function answerOfTurn(
   );
   if (answer.kind === 'failed') {
     const { error, said } = answer;
-    const text = textForPerson(error, failureNotice);
-    const replies =
-      text === undefined ? noticeFor(deps, running, 'failed', failureNotice) : notice(deps, turn, text);
+    const text = textForPerson(error, conversation);
+    const replies = text === undefined ? noticeFor(deps, running, 'failed') : notice(deps, turn, text);
     return ended({ state: 'dead', reason: error.code, ...errorOfSaid(said), replies: shown(replies) });
   }
   if (answer.kind === 'fallback-text') {
@@ -95,7 +92,7 @@ export async function answerOfTurn(
   if (response.isLater) return answered('agent-later');
   if (response.task) return answered(TASK_STARTED);
   if (replies.length === 0 && shaped.isWithheld) {
-    const instead = shown(noticeFor(deps, running, 'failed', failureNotice));
+    const instead = shown(noticeFor(deps, running, 'failed'));
     return ended({ state: 'answered', reason: 'reply-withheld', replies: instead });
   }
   if (replies.length === 0 && !stream?.hasSentParts) {
@@ -109,9 +106,9 @@ export async function answerOfTurn(
 }
 
 /** What an error itself says to the person. Only the route's own template lets a text of the agent through. */
-function textForPerson(error: Wa2aiError, failureNotice: string | undefined): string | undefined {
+function textForPerson(error: Wa2aiError, { notices }: ChatSettings): string | undefined {
   if (error instanceof AgentTaskError) return error.forPerson;
-  return error instanceof MediaError && failureNotice === undefined ? error.forPerson : undefined;
+  return error instanceof MediaError && typeof notices.failed !== 'string' ? error.forPerson : undefined;
 }
 
 interface ShowDraftDeps extends Pick<AskOwnerDeps, 'sendNotice'> {

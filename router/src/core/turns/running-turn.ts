@@ -67,19 +67,14 @@ export class RunningTurn {
 }
 
 /** A notice as a reply; none when the settings forbid it, or an earlier notice and no answer was promised. */
-export function noticeFor(
-  deps: MintId,
-  running: RunningTurn,
-  name: NoticeName,
-  own: string | undefined,
-): NewReply[] {
+export function noticeFor(deps: MintId, running: RunningTurn, name: NoticeName): NewReply[] {
   const { turn, conversation, language, nowMs } = running.view;
   const { [name]: last, ...others } = running.state.notices ?? {};
   const state = {
     ...running.state,
     notices: running.isPromised || last === undefined ? others : { ...others, [name]: last },
   };
-  const found = noticeOf(name, state, conversation, language, nowMs, own);
+  const found = noticeOf(name, state, conversation, language, nowMs);
   running.patch(found?.patch);
   return notice(deps, turn, found?.text);
 }
@@ -98,7 +93,7 @@ export function faultResult(cause: unknown): TurnResult & { reason: ErrorCode; e
 
 /** The end of a turn whose route was chosen, by such an error: the person reads that there is no answer. */
 export function faultOfTurn(deps: MintId, running: RunningTurn, route: Route, cause: unknown): TakenTurn {
-  const replies = noticeFor(deps, running, 'failed', route.config.failureNotice);
+  const replies = noticeFor(deps, running, 'failed');
   return running.ended({ ...faultResult(cause), routeId: route.id, replies });
 }
 
@@ -126,7 +121,6 @@ interface Notice {
 /**
  * The text that a person gets when there is no answer, or not yet; undefined when the settings or an earlier notice of the
  * last ten minutes forbid it. Pure.
- * @param own the text of the route for this case, before that of the settings
  */
 export function noticeOf(
   name: NoticeName,
@@ -134,12 +128,11 @@ export function noticeOf(
   { notices, texts }: Pick<ChatSettings, 'notices' | 'texts'>,
   language: Language,
   nowMs: number,
-  own?: string,
 ): Notice | undefined {
   const setting = notices[name];
-  if (setting === false && own === undefined) return undefined;
+  if (setting === false) return undefined;
   const lastMs = state.notices?.[name];
   if (lastMs !== undefined && nowMs >= lastMs && nowMs - lastMs < REPEAT_AFTER_MS) return undefined;
-  const text = own ?? (typeof setting === 'string' ? setting : textOf(name, language, texts));
+  const text = typeof setting === 'string' ? setting : textOf(name, language, texts);
   return { text, patch: { notices: { ...state.notices, [name]: nowMs } } };
 }

@@ -131,7 +131,7 @@ async function answerOrAsk(
 
   const turn = await turnForAgent(deps, route, running);
   if (turn.message.text === '' && !(await takesFile(deps, route, turn))) {
-    const replies = noticeFor(deps, running, 'unsupported', route.config.unsupportedNotice);
+    const replies = noticeFor(deps, running, 'unsupported');
     return notAnswered(running, `unsupported-kind:${turn.message.kind ?? 'other'}`, replies);
   }
   const quote = quoteOf(turn, running.view);
@@ -144,7 +144,7 @@ async function answerOrAsk(
     return notAnswered(running, 'stopped-by-person');
   }
   deps.current?.workingOn(`message ${turn.messageId}`);
-  return answerOfTurn(deps, running, asked.answer, { route, turn, quote, stream: asked.stream });
+  return answerOfTurn(deps, running, asked.answer, { turn, quote, stream: asked.stream });
 }
 
 /** The route of a turn. Where the words of its voice message decide, it is transcribed first; not in a paused chat. */

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { warningView } from '../../infra/operations/fields.ts';
 import { messageView, sentMessageView } from '../../infra/operations/log-schemas.ts';
 import { idempotencyKey } from '../../infra/operations/repeated-calls.ts';
 import type { RestCalls } from '../../infra/operations/server.ts';
 import { accountView } from '../accounts/account-view.ts';
 import { chatView } from '../chats/chats-api.ts';
 import { explanationView } from '../routes/explain-api.ts';
-import { routeView, warningView } from '../routes/route-schemas.ts';
+import { routeView } from '../routes/route-schemas.ts';
 import { inNamesOfRest, type McpTool, READS, READS_CHATS, tool } from './call-tool.ts';
 
 /** Arguments that several tools share. */

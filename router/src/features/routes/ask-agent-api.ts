@@ -10,7 +10,7 @@ import { dataResponse } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
 import { mistakeAt, phraseField } from '../../infra/operations/problem.ts';
 import { RouteChecks } from './route-history-api.ts';
-import { newRouteOf, ROUTE_EXAMPLE, type RouteSchemas } from './route-schemas.ts';
+import { newRouteOf, ROUTE_EXAMPLE, type RouteSchemas, withNewRouteNames } from './route-schemas.ts';
 
 /** Longest wait for the answer, also for agents that may take longer. */
 const LIMIT_MS = 60_000;
@@ -50,6 +50,7 @@ export function askAgentApi(app: App, schemas: RouteSchemas): Endpoint[] {
       description:
         'Runs the agent once, for an invented person whom nobody else is, and waits at most a minute. Stores nothing, and sends nothing to WhatsApp.',
       body,
+      oldNames: withNewRouteNames,
       responses: { 200: { description: 'What the agent answered.', schema: dataResponse(answerView) } },
       handle: async ({ body: { route: written, text }, caller, signal }) => {
         const route = newRouteOf(agentKinds, written, config);

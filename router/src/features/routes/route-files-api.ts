@@ -23,7 +23,7 @@ import {
   routeChangeView,
   routesChangedResponse,
 } from './route-history-api.ts';
-import { type RouteSchemas, type Warning, warningView } from './route-schemas.ts';
+import { type RouteSchemas, type Warning, withNewRouteNames } from './route-schemas.ts';
 
 /** Routes of one file. */
 const MAX_ROUTES = 5_000;
@@ -110,6 +110,7 @@ export function routeFilesApi(app: App, schemas: RouteSchemas): Endpoint[] {
       takesYaml: true,
       maxBodyBytes: MAX_FILE_BYTES,
       body: file,
+      oldNames: withNewRouteNames,
       query: z.strictObject({
         dryRun: isTrue.describe('`true`: only says what would change.'),
         prune: isTrue.describe(
@@ -125,7 +126,7 @@ export function routeFilesApi(app: App, schemas: RouteSchemas): Endpoint[] {
       responses: {
         200: {
           description: 'What changed, or would change.',
-          schema: changedResponse(planView).extend({ warnings: z.array(warningView).optional() }),
+          schema: changedResponse(planView),
         },
         409: routesChangedResponse,
       },

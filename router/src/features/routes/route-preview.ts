@@ -12,7 +12,7 @@ import { accountIdField, dataResponse, shown, timeView } from '../../infra/opera
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
 import { RouteChecks } from './route-history-api.ts';
 import { orderedRoutes, orderField } from './route-order-api.ts';
-import { changesOf, newRouteOf, type RouteSchemas } from './route-schemas.ts';
+import { changesOf, newRouteOf, type RouteSchemas, withNewRouteNames } from './route-schemas.ts';
 
 const DEFAULT_MESSAGES = 200;
 const MAX_MESSAGES = 1_000;
@@ -99,6 +99,7 @@ export function routePreview(app: App, schemas: RouteSchemas): Endpoint {
     description:
       'Evaluates the last messages with the table as it is and with the changed one, by the same rules as a received message: at the time when it was received, with the tags that its chat has now. Stores and sends nothing. Takes at most about five seconds. A new route with `percent` gets another share of chats when it is stored.',
     body,
+    oldNames: withNewRouteNames,
     responses: {
       200: { description: 'What would change.', schema: dataResponse(previewView) },
       404: { description: 'No such route.', schema: problemSchema },

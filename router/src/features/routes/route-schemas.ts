@@ -4,7 +4,7 @@ import { PHRASES } from '../../core/phrases.ts';
 import type { NewRoute } from '../../core/ports/route-store.ts';
 import { MAX_PATTERN_CHARS, regexProblem } from '../../core/routing/regex-problem.ts';
 import type { AgentKind } from '../../infra/agents/agent-kind.ts';
-import { routeConfigField, routeConfigOf } from '../../infra/agents/route-config.ts';
+import { routeConfigField, routeConfigOf, withNewConfigNames } from '../../infra/agents/route-config.ts';
 import { maskedConfig } from '../../infra/agents/route-secrets.ts';
 import { httpUrlField } from '../../infra/agents/setting-fields.ts';
 import {
@@ -13,9 +13,9 @@ import {
   channelIdField,
   shown,
   timeView,
+  type warningView,
 } from '../../infra/operations/fields.ts';
-import { PROBLEM_CODE } from '../../infra/operations/form.ts';
-import { phraseField } from '../../infra/operations/problem.ts';
+import { PROBLEM_CODE, type RenamedBody } from '../../infra/operations/form.ts';
 
 /** A route of the agent contract. */
 export const ROUTE_EXAMPLE = {
@@ -165,24 +165,27 @@ export const routeView = z
   })
   .meta({ id: 'Route' });
 
-export const warningView = z
-  .object({
-    code: z.string().describe('Stable and machine-readable: `SECRETS_DROPPED`, `AGENT_UNREACHABLE` ...'),
-    field: z.string().optional().describe('The field it is about.'),
-    message: z.string(),
-    phrase: phraseField,
-  })
-  .meta({ id: 'Warning' });
-
 export type Warning = z.output<typeof warningView>;
 
 /** The response of a call that stored a route. */
-export const storedRouteResponse = changedResponse(routeView).extend({
-  warnings: z
-    .array(warningView)
-    .optional()
-    .describe('Likely problems of the stored route: an agent that cannot be reached ...'),
-});
+export const storedRouteResponse = changedResponse(routeView);
+
+/** Configs are that deep in bodies: `create.config`, `change.patch.config`, `routes.0.config`. */
+const MAX_DEPTH = 3;
+
+/** A body with routes, their configs with the names of now. */
+export function withNewRouteNames(body: unknown, depth = MAX_DEPTH): RenamedBody {
+  if (typeof body !== 'object' || body === null || depth === 0) return { value: body, renamed: [] };
+  const fields = Object.entries(body).map(([name, field]) => ({
+    name,
+    ...(name === 'config' ? withNewConfigNames(field) : withNewRouteNames(field, depth - 1)),
+  }));
+  const renamed = fields.flatMap(({ name, renamed }) =>
+    renamed.map(({ from, to }) => ({ from: `${name}.${from}`, to })),
+  );
+  if (Array.isArray(body)) return { value: fields.map(({ value }) => value), renamed };
+  return { value: Object.fromEntries(fields.map(({ name, value }) => [name, value])), renamed };
+}
 
 /** A validated body with the defaults filled in. */
 export function newRouteOf(

@@ -22,6 +22,7 @@ import {
   optionalPageQuery,
   pageOfAll,
   pageResponse,
+  warningView,
 } from '../../infra/operations/fields.ts';
 import { HttpProblem, phraseField, problemSchema } from '../../infra/operations/problem.ts';
 import type { ApiResponse, IfMatch, ResponseDoc } from '../../infra/operations/response.ts';
@@ -37,7 +38,7 @@ import {
   storedRouteResponse,
   viewOf,
   type Warning,
-  warningView,
+  withNewRouteNames,
 } from './route-schemas.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -137,6 +138,7 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
       honours: ['chats', 'accounts'],
       summary: 'Add a route',
       body: schemas.body,
+      oldNames: withNewRouteNames,
       creates: {
         known: async (repeatId) => {
           const route = await routes.get(repeatId);
@@ -219,6 +221,7 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
       honours: ['chats', 'accounts'],
       summary: 'Probe the agent of a route that is not stored',
       body: schemas.body,
+      oldNames: withNewRouteNames,
       responses: { 200: { description: 'What the probe found.', schema: dataResponse(probeView) } },
       handle: async ({ body, caller }) => {
         const route = newRouteOf(agentKinds, body, config);
@@ -239,6 +242,7 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
       description:
         'Does not run the agent. Takes at most two seconds. A body is a change as in `PATCH`: the changed route is probed, and nothing is stored.',
       body: schemas.patch,
+      oldNames: withNewRouteNames,
       isBodyOptional: true,
       responses: {
         200: { description: 'What the probe found.', schema: dataResponse(probeView) },
@@ -301,6 +305,7 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
       etag: true,
       summary: 'Replace a route',
       body: schemas.replacement,
+      oldNames: withNewRouteNames,
       responses: changed,
       handle: async ({ params, body, caller, ifMatch }) => {
         const before = await findRoute(caller, params.id);
@@ -318,6 +323,7 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
       etag: true,
       summary: 'Change fields of a route',
       body: schemas.patch,
+      oldNames: withNewRouteNames,
       responses: changed,
       handle: async ({ params, body, caller, ifMatch }) => {
         const before = await findRoute(caller, params.id);

@@ -7,7 +7,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Route } from '../../core/models.ts';
 import { errorOfSaid, say } from '../../core/phrases.ts';
 import { shapeReply } from '../../core/policies/reply.ts';
-import { chatSettingsOf } from '../../core/policies/settings.ts';
+import { type ChatSettings, chatSettingsOf } from '../../core/policies/settings.ts';
 import {
   type FollowedRow,
   type NewReport,
@@ -90,11 +90,11 @@ async function nextReport(
 ): Promise<NewReport> {
   const { shaping } = service;
   const route = await service.routes.get(row.routeId);
-  if (!route) return failed(service, row, undefined, lost(row, 'its route was deleted'));
+  const conversation = chatSettingsOf(route, await shaping.conversation());
+  if (!route) return failed(service, row, conversation, lost(row, 'its route was deleted'));
   try {
     const report = await untilReport(service, log, row, route, stopping);
     const number = row.reports + 1;
-    const conversation = chatSettingsOf(route, await shaping.conversation());
     if (report.kind === 'progress') {
       const { text: response, position } = report;
       const { replies } = shapeReply({ success: true, response }, conversation, shaping.formatReply);
@@ -117,7 +117,7 @@ async function nextReport(
     stopping.throwIfAborted();
     // A status can be asked for again whatever happened to the last request.
     if (!(error instanceof Wa2aiError) || error.disposition !== 'dead') throw error;
-    return failed(service, row, route, error);
+    return failed(service, row, conversation, error);
   }
 }
 
@@ -152,9 +152,13 @@ function lost({ remoteId }: FollowedRow, why: string): Wa2aiError {
 }
 
 /** The agent's own text of a failure never reaches the chat. */
-function failed(service: Service, row: FollowedRow, route: Route | undefined, error: Wa2aiError): NewReport {
-  const notice = route?.config.failureNotice;
-  const line = `Task ${shortTaskId(row.remoteId)} failed.${notice === undefined ? '' : ` ${notice}`}`;
+function failed(
+  service: Service,
+  row: FollowedRow,
+  { notices: { failed: notice } }: ChatSettings,
+  error: Wa2aiError,
+): NewReport {
+  const line = `Task ${shortTaskId(row.remoteId)} failed.${typeof notice === 'string' ? ` ${notice}` : ''}`;
   const text = (error instanceof AgentTaskError && error.forPerson) || line;
   return {
     number: row.reports + 1,

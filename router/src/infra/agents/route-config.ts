@@ -8,7 +8,7 @@ import { notBlank } from './setting-fields.ts';
 /** A route's config as the API and the database write it: the settings are under the name of their kind. */
 export type WireConfig = Record<string, unknown>;
 
-const noticeField = z.string().max(4096).refine(notBlank, PHRASES['field.not-blank']);
+const ownTextField = z.string().max(4096).refine(notBlank, PHRASES['field.not-blank']);
 const waitField = z.int().min(0).max(3_600_000);
 
 const failureField = z
@@ -60,7 +60,7 @@ const failureField = z
       .describe(
         "Route whose agent gets one attempt when this route's agent has failed. Its own fallback is not used.",
       ),
-    fallbackText: noticeField
+    fallbackText: ownTextField
       .optional()
       .describe('Sent as the reply when the agent has failed; the message then counts as answered.'),
   })
@@ -77,10 +77,6 @@ const failureField = z
   .describe('What happens when the agent does not answer.');
 
 const commonFields = {
-  unsupportedNotice: noticeField
-    .optional()
-    .describe('Sent for kinds of messages that the agent cannot take, instead of `notices.unsupported`.'),
-  failureNotice: noticeField.optional().describe('Sent when a turn has failed, instead of `notices.failed`.'),
   failure: failureField.optional(),
   ...conversationFields,
   media: mediaField.optional(),
@@ -106,6 +102,30 @@ export function routeConfigField(kinds: readonly AgentKind[]) {
       ...issueOf(say('field.one-agent-kind', { names: names.join(', ') })),
       when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
     });
+}
+
+/** Earlier names of fields of a config, accepted until the next version, with the paths of now. */
+const OLD_NAMES = {
+  failureNotice: ['notices', 'failed'],
+  unsupportedNotice: ['notices', 'unsupported'],
+} as const;
+
+/** A config with the names of now, and the earlier names that it had. An earlier name decides where both are there. */
+export function withNewConfigNames(config: unknown) {
+  let value = config;
+  const renamed: Array<{ from: string; to: string }> = [];
+  for (const [from, [group, field]] of Object.entries(OLD_NAMES)) {
+    if (!isObject(value) || !Object.hasOwn(value, from)) continue;
+    const { [from]: old, ...others } = value;
+    const fields = others[group] ?? {};
+    value = { ...others, [group]: isObject(fields) ? { ...fields, [field]: old } : fields };
+    renamed.push({ from, to: `${group}.${field}` });
+  }
+  return { value, renamed };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The kind of this name among `kinds`. */

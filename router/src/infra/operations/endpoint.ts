@@ -11,7 +11,7 @@ import {
   type NamedChat,
 } from '../../core/access/caller.ts';
 import { type Said, say } from '../../core/phrases.ts';
-import type { FormPart } from './form.ts';
+import type { FormPart, RenamedBody } from './form.ts';
 import { HttpProblem } from './problem.ts';
 import type { Creates } from './repeated-calls.ts';
 import type { ApiResponse, Call, RefusedCall, ResponseDoc, Tagged } from './response.ts';
@@ -125,8 +125,11 @@ interface Operation<Body, Query> {
   takesBatches?: true;
   /** What each parameter of the path is, by name. */
   params?: Record<string, string>;
-  /** Earlier names of fields of the body, accepted until the next version: the field that each means now, with `!` the opposite of it. */
-  oldNames?: Record<string, string>;
+  /**
+   * Earlier names of fields of the body, accepted until the next version: the field that each means now, with `!` the opposite of
+   * it; or the function that reads a body with them. `warnings` of the response names those that were used.
+   */
+  oldNames?: Record<string, string> | ((body: unknown) => RenamedBody);
   /** Absent: a body is ignored. */
   body?: z.ZodType<Body>;
   /** Default: application/json. */

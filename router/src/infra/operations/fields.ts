@@ -8,6 +8,7 @@ import {
   hasTrunkZero,
 } from '../../core/chat-id.ts';
 import { issueOf, PHRASES, say } from '../../core/phrases.ts';
+import { phraseField } from './problem.ts';
 
 /** Fields that several resources share, each with its message for a wrong value. */
 
@@ -152,9 +153,25 @@ export function dataResponse<T extends z.ZodType>(data: T) {
   return z.object({ success: z.literal(true), data });
 }
 
-/** `{success, message, data}`. */
+/** A likely problem of what was stored. */
+export const warningView = z
+  .object({
+    code: z.string().describe('Stable and machine-readable: `SECRETS_DROPPED`, `AGENT_UNREACHABLE` ...'),
+    field: z.string().optional().describe('The field it is about.'),
+    message: z.string(),
+    phrase: phraseField,
+  })
+  .meta({ id: 'Warning' });
+
+/** `{success, message, data}`, and `warnings` when there are some. */
 export function changedResponse<T extends z.ZodType>(data: T) {
-  return z.object({ success: z.literal(true), message: z.string(), data });
+  const warnings = z
+    .array(warningView)
+    .optional()
+    .describe(
+      'Likely problems of what was stored: an agent that cannot be reached, an earlier name of a field ...',
+    );
+  return z.object({ success: z.literal(true), message: z.string(), data, warnings });
 }
 
 /** `{success, data, count}`. */

@@ -170,17 +170,31 @@ function sizeProblem(text: string, maxBytes: number): string | undefined {
   return undefined;
 }
 
+/** An earlier name of a field that a body used, and the name of now. */
+export interface Renamed {
+  from: string;
+  to: string;
+}
+
+/** A body with the names of now, and the earlier names that it had. */
+export interface RenamedBody {
+  value: unknown;
+  renamed: Renamed[];
+}
+
 /** A body with the names of now: of a field that is there under both names, the earlier one stays and is not known. */
-export function withNewNames(body: unknown, oldNames: Record<string, string> = {}): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const renamed = Object.entries(body).map(([name, value]) => {
+export function withNewNames(body: unknown, oldNames: Record<string, string>): RenamedBody {
+  const renamed: Renamed[] = [];
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return { value: body, renamed };
+  const entries = Object.entries(body).map(([name, value]) => {
     const now = Object.hasOwn(oldNames, name) ? (oldNames[name] ?? name) : name;
     const isOpposite = now.startsWith('!');
     const field = isOpposite ? now.slice(1) : now;
     if (field === name || Object.hasOwn(body, field)) return [name, value];
+    renamed.push({ from: name, to: field });
     return [field, isOpposite && typeof value === 'boolean' ? !value : value];
   });
-  return Object.fromEntries(renamed);
+  return { value: Object.fromEntries(entries), renamed };
 }
 
 const MAX_DEPTH = 32;

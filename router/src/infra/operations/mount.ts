@@ -12,9 +12,19 @@ import { type Admission, type Caller, RESTRICTIONS } from '../../core/access/cal
 import { say } from '../../core/phrases.ts';
 import type { RestAudit } from './audit.ts';
 import type { Endpoint } from './endpoint.ts';
-import { isForm, isYaml, MAX_YAML_BYTES, readForm, readYaml, validate, withNewNames } from './form.ts';
+import {
+  isForm,
+  isYaml,
+  MAX_YAML_BYTES,
+  type Renamed,
+  type RenamedBody,
+  readForm,
+  readYaml,
+  validate,
+  withNewNames,
+} from './form.ts';
 import { MAX_PUBLIC_BODY_BYTES } from './guard.ts';
-import { HttpProblem } from './problem.ts';
+import { HttpProblem, mistakeAt } from './problem.ts';
 import { idempotencyKeyOf, type RepeatedCalls } from './repeated-calls.ts';
 import { type ApiResponse, etagOf, type IfMatch, ifMatchOf, isKnown } from './response.ts';
 
@@ -139,7 +149,8 @@ function handlerOf(
   repeated: Pick<RepeatedCalls, 'run'>,
 ): RequestHandler {
   return async (request: Request, response: Response) => {
-    const body = definition.body && validate(definition.body, bodyOf(definition, request), 'body');
+    const { value, renamed } = bodyOf(definition, request.body);
+    const body = definition.body && validate(definition.body, value, 'body');
     const query = definition.query && validate(definition.query, { ...request.query }, 'query');
     const params = request.params as Record<string, string>;
     const caller: Caller = response.locals.caller;
@@ -163,7 +174,7 @@ function handlerOf(
     const handled = await (key === undefined
       ? handle()
       : repeated.run({ caller, key, definition, given: { params, body } }, handle));
-    const result = tagged(definition, request, handled, ifMatch);
+    const result = tagged(definition, request, withWarnings(handled, renamed), ifMatch);
     await audit.record(request, response, {
       outcome: outcomeOf(result),
       object: result.object,
@@ -204,9 +215,24 @@ function outcomeOf({ status }: ApiResponse): string {
   return status === 401 ? 'UNAUTHORIZED' : `HTTP_${status}`;
 }
 
-function bodyOf(definition: Endpoint, request: Request): unknown {
-  const { isBodyOptional, oldNames } = definition;
-  return request.body === undefined && isBodyOptional ? {} : withNewNames(request.body, oldNames);
+/** The body of a request with the names of now. */
+export function bodyOf({ isBodyOptional, oldNames = {} }: Endpoint, body: unknown): RenamedBody {
+  if (body === undefined && isBodyOptional) return { value: {}, renamed: [] };
+  return typeof oldNames === 'function' ? oldNames(body) : withNewNames(body, oldNames);
+}
+
+/** The response of a change, with a warning for each earlier name of a field. */
+export function withWarnings(result: ApiResponse, renamed: readonly Renamed[]): ApiResponse {
+  const { message, warnings = [] } = (result.json ?? {}) as {
+    message?: string;
+    warnings?: readonly object[];
+  };
+  if (renamed.length === 0 || message === undefined) return result;
+  const added = renamed.map(({ from, to }) => ({
+    code: 'OLD_NAME',
+    ...mistakeAt(from, say('field.old-name', { name: to })),
+  }));
+  return { ...result, json: { ...(result.json as object), warnings: [...warnings, ...added] } };
 }
 
 function write(response: Response, { status, headers, html, png, text, json, stream }: ApiResponse): void {

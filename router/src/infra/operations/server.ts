@@ -13,7 +13,7 @@ import { validate } from './form.ts';
 import { admit, guard } from './guard.ts';
 import { type HttpListener, listenHttp, type SERVER_LIMITS } from './http-listener.ts';
 import { LocalConnections } from './local-socket.ts';
-import { homeOf, mount, relativePath } from './mount.ts';
+import { bodyOf, homeOf, mount, relativePath, withWarnings } from './mount.ts';
 import { openApiEndpoint } from './openapi.ts';
 import { html, page } from './page-frame.ts';
 import { type ProblemResponse, problemOf } from './problem.ts';
@@ -211,14 +211,16 @@ export class RestCalls {
         value === undefined ? [] : [[name, String(value)]],
       ),
     );
-    const { json, object } = await operation.handle({
+    const { value, renamed } = bodyOf(operation, withoutUndefined(input.body ?? {}));
+    const result = await operation.handle({
       params,
       query: operation.query && validate(operation.query, query, 'query'),
-      body: operation.body && validate(operation.body, withoutUndefined(input.body ?? {}), 'body'),
+      body: operation.body && validate(operation.body, value, 'body'),
       caller,
       header: (name) => headers[name],
       signal,
     });
+    const { json, object } = withWarnings(result, renamed);
     return {
       json: json === undefined ? {} : JSON.parse(JSON.stringify(json)),
       ...((object ?? params.id) !== undefined && { object: object ?? params.id }),

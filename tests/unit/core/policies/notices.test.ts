@@ -14,12 +14,10 @@ describe('noticeOf', () => {
   });
 
   it.each([
-    ['the text of the settings', { failed: 'Later.' }, undefined, 'Later.'],
-    ['the text of the route before it', { failed: 'Later.' }, 'Route.', 'Route.'],
-    ['the text of the route where the notice is off', { failed: false }, 'Route.', 'Route.'],
-    ['nothing where it is off', { failed: false }, undefined, undefined],
-  ])('returns %s', (_, notices, own, text) => {
-    expect(noticeOf('failed', {}, settings(notices), 'en', 0, own)?.text).toBe(text);
+    ['the text of the settings', { failed: 'Later.' }, 'Later.'],
+    ['nothing where it is off', { failed: false }, undefined],
+  ])('returns %s', (_, notices, text) => {
+    expect(noticeOf('failed', {}, settings(notices), 'en', 0)?.text).toBe(text);
   });
 
   it('returns nothing for ten minutes after the same notice, and does not count another one', () => {

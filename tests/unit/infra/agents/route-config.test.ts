@@ -37,7 +37,7 @@ function problemsOf(config: unknown): string[] {
 describe('the config of a route', () => {
   it.each([
     [{}],
-    [{ failureNotice: 'Sorry.' }],
+    [{ shared: true }],
     [{ one: { key: 'k' }, two: { source: null } }],
     [{ one: { key: 'k' }, two: undefined }],
   ])('has exactly one agent kind, not %j', (config) => {
@@ -79,8 +79,8 @@ describe('the config of a route', () => {
 
 describe('the two forms of a config', () => {
   it('are converted into each other without loss', () => {
-    const wire = { one: { key: 'k', newer: 1 }, failureNotice: 'Sorry.' };
-    const core = { agent: { kind: 'one', settings: { key: 'k', newer: 1 } }, failureNotice: 'Sorry.' };
+    const wire = { one: { key: 'k', newer: 1 }, shared: true };
+    const core = { agent: { kind: 'one', settings: { key: 'k', newer: 1 } }, shared: true };
     expect(routeConfigOf(kinds, wire)).toEqual(core);
     expect(wireConfigOf(core)).toEqual(wire);
   });
@@ -92,11 +92,11 @@ describe('the two forms of a config', () => {
   });
 
   it('leave a config without a known kind unchanged', () => {
-    expect(routeConfigOf(kinds, { three: {}, failureNotice: 'Sorry.' })).toEqual({
+    expect(routeConfigOf(kinds, { three: {}, shared: true })).toEqual({
       three: {},
-      failureNotice: 'Sorry.',
+      shared: true,
     });
-    expect(wireConfigOf({ failureNotice: 'Sorry.' })).toEqual({ failureNotice: 'Sorry.' });
+    expect(wireConfigOf({ shared: true })).toEqual({ shared: true });
   });
 });
 
@@ -133,7 +133,7 @@ describe('storedConfigCheck', () => {
   });
 
   it('never quotes a value, which may be a secret', () => {
-    const found = check({ one: { key: ['top-secret'] }, failureNotice: { a: 'top-secret' } });
+    const found = check({ one: { key: ['top-secret'] }, shared: { a: 'top-secret' } });
     expect(found).toBeDefined();
     expect(found).not.toContain('top-secret');
   });

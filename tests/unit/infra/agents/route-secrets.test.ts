@@ -33,7 +33,7 @@ const kind: AgentKind = agentKind<Settings>({
 const kinds = [kind];
 
 function aRoute(settings: Settings, agentEndpoint = 'http://agent.example/a'): AgentOfRoute {
-  return { agentEndpoint, config: { failureNotice: 'Sorry.', agent: { kind: 'one', settings } } };
+  return { agentEndpoint, config: { shared: true, agent: { kind: 'one', settings } } };
 }
 
 const stored = aRoute({ token: 'secret-1', headers: { 'X-Key': 'secret-2' } });
@@ -48,13 +48,13 @@ describe('maskedConfig', () => {
   it('masks secrets only, under the name of the kind', () => {
     const { config } = aRoute({ label: 'l', token: 'secret-1', headers: { 'X-Key': '' } });
     expect(maskedConfig(kinds, config)).toEqual({
-      failureNotice: 'Sorry.',
+      shared: true,
       one: { label: 'l', token: '***', headers: { 'X-Key': '***' } },
     });
   });
 
   it('shows a config without an agent as it is', () => {
-    expect(maskedConfig(kinds, { failureNotice: 'Sorry.' })).toEqual({ failureNotice: 'Sorry.' });
+    expect(maskedConfig(kinds, { shared: true })).toEqual({ shared: true });
   });
 });
 
@@ -63,7 +63,7 @@ describe('unmasked', () => {
     const result = unmasked(kinds, aRoute({ ...sentBack, label: 'new' }), stored);
     expect(result).toEqual({
       config: {
-        failureNotice: 'Sorry.',
+        shared: true,
         agent: {
           kind: 'one',
           settings: { label: 'new', token: 'secret-1', headers: { 'X-Key': 'secret-2' } },

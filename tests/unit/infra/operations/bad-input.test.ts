@@ -67,7 +67,7 @@ describe('a route with one mistake', () => {
     [{ config: null }, 'config must be a JSON object.'],
     [{ config: [] }, 'config must be a JSON object.'],
     [{ config: {} }, oneKind],
-    [{ config: { failureNotice: 'x' } }, oneKind],
+    [{ config: { shared: true } }, oneKind],
     [{ config: { adk: {} } }, 'config.adk.appName is missing.'],
     [adk({ appName: ' ' }), 'config.adk.appName must not be blank.'],
     [failure('no'), 'config.failure must be a JSON object.'],
@@ -93,7 +93,10 @@ describe('a route with one mistake', () => {
     ],
     [adk({ stream: true }), 'config.adk.stream is not a known field.'],
     [{ config: { ...good.config, other: {} } }, 'config.other is not a known field.'],
-    [{ config: { ...good.config, failureNotice: ' ' } }, 'config.failureNotice must not be blank.'],
+    [
+      { config: { ...good.config, failure: { fallbackText: ' ' } } },
+      'config.failure.fallbackText must not be blank.',
+    ],
   ])('%j is answered with its one sentence', async (change, sentence) => {
     for (const method of ['POST', 'PUT']) {
       const path = method === 'POST' ? '/api/routes' : '/api/routes/*';

@@ -120,7 +120,7 @@ describe('the agent of another route', () => {
     const call = await restricted({ routes: [own.id] });
     const path = `/api/routes/${own.id}`;
     expect((await call('PATCH', path, withFallback(other.id))).body.code).toBe('ROUTE_NOT_ALLOWED');
-    expect((await call('PATCH', path, { config: { failureNotice: 'sorry' } })).status).toBe(200);
+    expect((await call('PATCH', path, { config: { shared: true } })).status).toBe(200);
     expect((await api.routes.get(own.id))?.config.failure?.fallbackRouteId).toBe(fallback.id);
   });
 });

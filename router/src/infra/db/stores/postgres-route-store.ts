@@ -17,6 +17,7 @@ import {
   storedConfigCheck,
   type WireConfig,
   wireConfigOf,
+  withNewConfigNames,
 } from '../../agents/route-config.ts';
 import { openConfig, sealConfig } from '../encryption/secret-cipher.ts';
 import type { Postgres, Statements } from '../postgres.ts';
@@ -296,7 +297,8 @@ export type RouteRow = Columns<Omit<Route, 'config' | 'damage'>> & { config: unk
 /** Makes the function that reads a stored route; `damage` says why its config cannot be used. */
 export function routeReader(kinds: readonly AgentKind[]): (row: RouteRow) => Route {
   const problemOf = storedConfigCheck(kinds);
-  return ({ config, ...columns }) => {
+  return ({ config: stored, ...columns }) => {
+    const config = withNewConfigNames(stored).value;
     const damage = problemOf(config);
     if (damage !== undefined) return { ...withoutNulls(columns), config: {}, damage };
     return { ...withoutNulls(columns), config: routeConfigOf(kinds, config as WireConfig) };

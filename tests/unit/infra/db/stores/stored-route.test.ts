@@ -28,17 +28,22 @@ function row(config: unknown, change: Partial<RouteRow> = {}): RouteRow {
 
 describe('routeReader', () => {
   it('reads the agent and the settings of a stored route', () => {
-    const route = read(
-      row({ adk: { appName: 'app' }, failureNotice: 'Sorry.' }, { regexFilter: '^hi', name: 'n' }),
-    );
+    const route = read(row({ adk: { appName: 'app' }, shared: true }, { regexFilter: '^hi', name: 'n' }));
     expect(route).toMatchObject({
       channelId: '*',
       priority: 3,
       regexFilter: '^hi',
       name: 'n',
-      config: { agent: { kind: 'adk', settings: { appName: 'app' } }, failureNotice: 'Sorry.' },
+      config: { agent: { kind: 'adk', settings: { appName: 'app' } }, shared: true },
     });
     expect(route.damage).toBeUndefined();
+  });
+
+  it('reads earlier names of settings, which decide, as those of now', () => {
+    const notices = { failed: false, slow: false };
+    const stored = { adk: { appName: 'app' }, notices, failureNotice: 'Sorry.', unsupportedNotice: 'Text.' };
+    const { agent: _, ...config } = read(row(stored)).config;
+    expect(config).toEqual({ notices: { failed: 'Sorry.', slow: false, unsupported: 'Text.' } });
   });
 
   it('has no absent column', () => {
