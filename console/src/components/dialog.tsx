@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useTexts } from '../app/language.ts';
 import { type Forms, FormsOfDialog, mayLeave } from '../app/location.ts';
 import { Button } from './button.tsx';
+import { giveFocusBack } from './focus.ts';
 
 /** A modal dialog. It is open while it is in the page; Escape and its button close it, after a question while a form in it is not saved. */
 export function Dialog(props: {
@@ -20,8 +21,12 @@ export function Dialog(props: {
   };
   useEffect(() => {
     const dialog = ref.current;
+    const before = document.activeElement;
     dialog?.showModal();
-    return () => dialog?.close();
+    return () => {
+      dialog?.close();
+      giveFocusBack(before);
+    };
   }, []);
   return (
     <dialog

@@ -45,12 +45,19 @@ export function TextField(
     autocomplete?: 'off' | 'current-password' | 'new-password' | 'username';
     /** What Enter does, instead of sending the form around the field. */
     onEnter?: () => void;
+    /** It gets the focus when it appears. */
+    takesFocus?: boolean;
   },
 ) {
   const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (props.takesFocus) input.current?.focus();
+  }, []);
   return (
     <Field {...props} id={id}>
       <input
+        ref={input}
         id={id}
         {...inputType(props.type)}
         value={props.value}

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
+import { giveFocusBack } from '../components/focus.ts';
 
 /**
  * A panel that lies over the list of chats, or over all on a phone: the conversation keeps its place. Escape closes it, and the
@@ -27,8 +28,7 @@ export function SidePanel(props: {
     addEventListener('keydown', onKeyDown);
     return () => {
       removeEventListener('keydown', onKeyDown);
-      // While the panel is taken out, the focus is lost again.
-      if (isAsked) setTimeout(() => opener.focus());
+      if (isAsked) giveFocusBack(opener);
     };
   }, []);
   return (

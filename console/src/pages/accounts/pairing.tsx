@@ -61,6 +61,7 @@ export function Pairing({ account, reload }: { account: Schemas['Account']; relo
             value={phone}
             onInput={setPhone}
             isRequired
+            takesFocus
           />
         </Form>
       )}
