@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { crc32, deflateSync } from 'node:zlib';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedChats } from '../support/seed-chats.ts';
@@ -23,6 +25,33 @@ afterAll(async () => {
 });
 
 const optionOf = (page: Page, name: string) => page.locator('.virtual-row').filter({ hasText: name });
+
+/** A PNG: a blue sky over a green field. */
+function pictureOf(width: number, height: number): Buffer {
+  const part = (type: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+    const frame = Buffer.alloc(8);
+    frame.writeUInt32BE(data.length, 0);
+    frame.writeUInt32BE(crc32(body), 4);
+    return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
+  };
+  const head = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
+  head.writeUInt32BE(width, 0);
+  head.writeUInt32BE(height, 4);
+  const lines = Array.from({ length: height }, (_, y) =>
+    Buffer.concat([
+      Buffer.alloc(1),
+      Buffer.alloc(width * 3, Buffer.from(y < height / 2 ? [90, 160, 230] : [70, 150, 60])),
+    ]),
+  );
+  const signature = Buffer.from('89504e470d0a1a0a', 'hex');
+  return Buffer.concat([
+    signature,
+    part('IHDR', head),
+    part('IDAT', deflateSync(Buffer.concat(lines))),
+    part('IEND', Buffer.alloc(0)),
+  ]);
+}
 
 async function openChat(page: Page, name: string): Promise<void> {
   await page.getByRole('searchbox').fill(name);
@@ -254,6 +283,41 @@ describe('the page Chats', () => {
     expect((await noa.nextReply()).text).toBe('At nine.');
     await draft('three').waitFor({ state: 'detached' });
   });
+
+  it.each(['light', 'dark'] as const)(
+    'shows a picture large, and returns to it, in %s colours',
+    async (theme) => {
+      const { page, goTo } = await open({ theme, widthPx: 390 });
+      await goTo('chats');
+      await openChat(page, 'Ana');
+      const picture = { name: 'map.png', mimeType: 'image/png', buffer: pictureOf(1_600, 900) };
+      await page.locator('input[type=file]').setInputFiles(picture);
+      await page.getByLabel('Write to Ana').fill(`The way, ${theme}`);
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      const small = page.getByRole('button', { name: `Show The way, ${theme} large` });
+      await small.focus();
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'Picture' });
+      const large = dialog.getByRole('img', { name: `The way, ${theme}` });
+      await expect.poll(async () => (await large.boundingBox())?.width).toBeGreaterThan(300);
+      const box = await dialog.boundingBox();
+      expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(390);
+      await expectAccessible(page);
+      // The focus stays in the dialog.
+      for (let tabs = 0; tabs < 4; tabs += 1) {
+        await page.keyboard.press('Tab');
+        expect(await page.locator('main :focus:not(dialog *)').count()).toBe(0);
+      }
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        dialog.getByRole('link', { name: 'Download' }).click(),
+      ]);
+      expect(await readFile(await download.path())).toEqual(picture.buffer);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await expect.poll(() => small.evaluate((element) => element.matches(':focus'))).toBe(true);
+    },
+  );
 
   it('leaves the conversation its place while a trace is open, and returns the focus', async () => {
     const { page, goTo } = await open();

@@ -99,7 +99,9 @@ describe('the page Playground', () => {
     await page.locator('input[type=file]').setInputFiles(file);
     await say(page, 'Bea', 'look at this');
     await answers(page, '[image: image/png]').waitFor();
-    const picture = own(page, 'look at this').getByRole('img', { name: 'look at this' });
+    const picture = own(page, 'look at this')
+      .getByRole('button', { name: 'Show look at this large' })
+      .locator('img');
     await expect.poll(() => picture.getAttribute('class')).toContain('shown');
     expect(await picture.boundingBox()).toMatchObject({ width: 1, height: 1 });
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { urlOf } from '../api/call.ts';
+import { Dialog } from '../components/dialog.tsx';
 import { ServiceText } from '../translation/service-text.tsx';
 import { CardView } from './card-view.tsx';
 import type { Bubble, Tick } from './conversation.ts';
@@ -32,12 +33,15 @@ export function BubbleView({
   bubble,
   isOpen,
   onTrace,
+  onPicture,
   actions,
   end,
 }: {
   bubble: Bubble;
   isOpen: boolean;
   onTrace?(): void;
+  /** Shows its picture large. */
+  onPicture(): void;
   /** What a person can do with it. */
   actions?: ComponentChildren;
   end?: ComponentChildren;
@@ -50,7 +54,7 @@ export function BubbleView({
     <div class={`bubble ${side}${isDeleted ? ' deleted' : ''}`} data-id={bubble.id}>
       {writer === 'person' && name && <span class="bubble-name">{name}</span>}
       {bubble.quote && <blockquote>{bubble.quote}</blockquote>}
-      <Content bubble={bubble} />
+      <Content bubble={bubble} onPicture={onPicture} />
       {bubble.text && (
         <span class="bubble-text">
           <Marked spans={spansOf(bubble.text)} />
@@ -112,10 +116,10 @@ function Marked({ spans }: { spans: readonly Span[] }) {
 }
 
 /** What a message has besides its text. */
-function Content({ bubble }: { bubble: Bubble }) {
+function Content({ bubble, onPicture }: { bubble: Bubble; onPicture(): void }) {
   const t = useText();
   const { file, card, content, isViewOnce } = bubble;
-  if (file) return <FileView bubble={bubble} />;
+  if (file) return <FileView bubble={bubble} onPicture={onPicture} />;
   if (card) return <CardView card={card} />;
   if (content === 'text') return null;
   return (
@@ -126,11 +130,11 @@ function Content({ bubble }: { bubble: Bubble }) {
   );
 }
 
-function FileView({ bubble }: { bubble: Bubble }) {
+function FileView({ bubble, onPicture }: { bubble: Bubble; onPicture(): void }) {
   const t = useText();
-  const { file, hasFile, id, text } = bubble;
+  const { file, hasFile, text } = bubble;
   if (!file) return null;
-  const url = bubble.fileUrl ?? urlOf('GET /api/messages/{id}/file', { path: { id } });
+  const url = fileUrlOf(bubble);
   const name = file.fileName ?? t(kindKey(file.kind));
   const size = file.sizeBytes === undefined ? '' : ` · ${bytes(file.sizeBytes)}`;
   if (!hasFile) {
@@ -143,7 +147,7 @@ function FileView({ bubble }: { bubble: Bubble }) {
   }
   return (
     <span class="bubble-file">
-      <Player kind={file.kind} url={url} name={text || name} />
+      <Player kind={file.kind} url={url} name={text || name} onPicture={onPicture} />
       <span>
         {name}
         {size}{' '}
@@ -156,11 +160,12 @@ function FileView({ bubble }: { bubble: Bubble }) {
 }
 
 /** A picture, or a player that loads nothing before it plays; nothing for a document. */
-function Player({ kind, url, name }: { kind: string; url: string; name: string }) {
+function Player(props: { kind: string; url: string; name: string; onPicture(): void }) {
+  const { kind, url, name, onPicture } = props;
   switch (kind) {
     case 'image':
     case 'sticker':
-      return <Picture url={url} name={name} isSmall={kind === 'sticker'} />;
+      return <Picture url={url} name={name} isSmall={kind === 'sticker'} onOpen={onPicture} />;
     case 'video':
       // biome-ignore lint/a11y/useMediaCaption: files of people have no captions
       return <video src={url} controls preload="none" aria-label={name} />;
@@ -174,21 +179,48 @@ function Player({ kind, url, name }: { kind: string; url: string; name: string }
 }
 
 /** A picture, loaded when it comes near the screen. Its place is kept until then. */
-function Picture({ url, name, isSmall }: { url: string; name: string; isSmall: boolean }) {
+function Picture(props: { url: string; name: string; isSmall: boolean; onOpen(): void }) {
+  const { url, name, isSmall, onOpen } = props;
   const t = useText();
   const [state, setState] = useState<'loading' | 'shown' | 'failed'>('loading');
   if (state === 'failed') return <span class="hint">{t('pictureFailed')}</span>;
   return (
-    <img
-      class={`bubble-picture ${state}${isSmall ? ' small' : ''}`}
-      src={url}
-      alt={name}
-      loading="lazy"
-      decoding="async"
-      onLoad={() => setState('shown')}
-      onError={() => setState('failed')}
-    />
+    <button type="button" class="picture-button" aria-label={t('openPicture', { name })} onClick={onOpen}>
+      <img
+        class={`bubble-picture ${state}${isSmall ? ' small' : ''}`}
+        src={url}
+        alt={name}
+        loading="lazy"
+        decoding="async"
+        onLoad={() => setState('shown')}
+        onError={() => setState('failed')}
+      />
+    </button>
   );
+}
+
+/** The picture of a bubble, as large as the screen allows, to look at and to save. */
+export function PictureDialog({ bubble, onClose }: { bubble: Bubble; onClose(): void }) {
+  const t = useText();
+  const { file, text } = bubble;
+  if (!file) return null;
+  const url = fileUrlOf(bubble);
+  const name = file.fileName ?? t(kindKey(file.kind));
+  return (
+    <Dialog title={name} onClose={onClose}>
+      <img class="large-picture" src={url} alt={text || name} />
+      {text && <p class="picture-caption">{text}</p>}
+      <div class="actions end">
+        <a class="button" href={url} download={file.fileName ?? ''}>
+          {t('download')}
+        </a>
+      </div>
+    </Dialog>
+  );
+}
+
+function fileUrlOf({ fileUrl, id }: Bubble): string {
+  return fileUrl ?? urlOf('GET /api/messages/{id}/file', { path: { id } });
 }
 
 function bytes(size: number): string {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
-import { BubbleView } from './bubble-view.tsx';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { BubbleView, PictureDialog } from './bubble-view.tsx';
 import type { Bubble } from './conversation.ts';
 import { useText } from './texts.ts';
 import { useTimes } from './times.ts';
@@ -33,6 +33,7 @@ export function ConversationLog(props: ConversationLogProps) {
   const t = useText();
   const { day } = useTimes();
   const log = useRef<HTMLDivElement>(null);
+  const [picture, setPicture] = useState<Bubble>();
   const isFollowing = useRef(true);
   const anchor = useRef<{ height: number; top: number } | undefined>(undefined);
 
@@ -62,44 +63,48 @@ export function ConversationLog(props: ConversationLogProps) {
   };
 
   return (
-    <div
-      ref={log}
-      class="messages"
-      role="log"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area needs the keyboard
-      tabIndex={0}
-      aria-label={t('conversation', { name })}
-      onScroll={(event) => {
-        const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
-        isFollowing.current = scrollHeight - scrollTop - clientHeight < FOLLOW_PX;
-      }}
-    >
-      {onEarlier && (
-        <button type="button" class="button earlier" onClick={() => void loadBefore()}>
-          {t('earlier')}
-        </button>
-      )}
-      {bubbles.length === 0 && <p class="hint">{t('noMessages')}</p>}
-      {bubbles.map((bubble, index) => (
-        <div key={bubble.id} class="line">
-          {(index === 0 || day(bubble.at) !== day(bubbles[index - 1]?.at ?? '')) && (
-            <p class="day">{day(bubble.at)}</p>
-          )}
-          <BubbleView
-            bubble={bubble}
-            isOpen={openTurn !== undefined && openTurn === bubble.turn?.id}
-            actions={actionsOf?.(bubble)}
-            end={endOf?.(bubble)}
-            {...(bubble.turn && { onTrace: () => onTrace(bubble.id) })}
-          />
-        </div>
-      ))}
-      {children}
-      {onNewest && (
-        <button type="button" class="button earlier" onClick={onNewest}>
-          {t('newest')}
-        </button>
-      )}
-    </div>
+    <>
+      <div
+        ref={log}
+        class="messages"
+        role="log"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area needs the keyboard
+        tabIndex={0}
+        aria-label={t('conversation', { name })}
+        onScroll={(event) => {
+          const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
+          isFollowing.current = scrollHeight - scrollTop - clientHeight < FOLLOW_PX;
+        }}
+      >
+        {onEarlier && (
+          <button type="button" class="button earlier" onClick={() => void loadBefore()}>
+            {t('earlier')}
+          </button>
+        )}
+        {bubbles.length === 0 && <p class="hint">{t('noMessages')}</p>}
+        {bubbles.map((bubble, index) => (
+          <div key={bubble.id} class="line">
+            {(index === 0 || day(bubble.at) !== day(bubbles[index - 1]?.at ?? '')) && (
+              <p class="day">{day(bubble.at)}</p>
+            )}
+            <BubbleView
+              bubble={bubble}
+              isOpen={openTurn !== undefined && openTurn === bubble.turn?.id}
+              onPicture={() => setPicture(bubble)}
+              actions={actionsOf?.(bubble)}
+              end={endOf?.(bubble)}
+              {...(bubble.turn && { onTrace: () => onTrace(bubble.id) })}
+            />
+          </div>
+        ))}
+        {children}
+        {onNewest && (
+          <button type="button" class="button earlier" onClick={onNewest}>
+            {t('newest')}
+          </button>
+        )}
+      </div>
+      {picture && <PictureDialog bubble={picture} onClose={() => setPicture(undefined)} />}
+    </>
   );
 }

@@ -99,6 +99,7 @@ export const en = {
     'kind.undecryptable': 'Cannot be decrypted',
     'kind.other': 'Other message',
     download: 'Download',
+    openPicture: 'Show {name} large',
     pictureFailed: 'The picture could not be loaded.',
     viewOnce: 'could be seen once, not stored',
     liveLocation: 'Live location',

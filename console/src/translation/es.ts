@@ -105,6 +105,7 @@ export const es: Language = {
     'kind.undecryptable': 'No se puede descifrar',
     'kind.other': 'Otro mensaje',
     download: 'Descargar',
+    openPicture: 'Ampliar {name}',
     pictureFailed: 'No se pudo cargar la imagen.',
     viewOnce: 'se podía ver una vez, no se guardó',
     liveLocation: 'Ubicación en tiempo real',

@@ -106,6 +106,7 @@ export const pt: Language = {
     'kind.undecryptable': 'Não é possível decifrar',
     'kind.other': 'Outra mensagem',
     download: 'Baixar',
+    openPicture: 'Ampliar {name}',
     pictureFailed: 'Não foi possível carregar a imagem.',
     viewOnce: 'podia ser vista uma vez, não foi guardada',
     liveLocation: 'Localização em tempo real',
