@@ -50,13 +50,13 @@ async function inRun(failure: object) {
 }
 
 /** A call of an agent that refuses each, on an ABI route that forbids another attempt after one that may have run. */
-async function refusedCall(failure: object) {
+async function refusedCall(tryForMs: number, retryAfter?: number) {
   const agent = await startAbiMockAgent();
   abiAgents.push(agent);
-  agent.change({ fail: 503 });
+  agent.change({ fail: 503, retryAfter });
   const person = bed.person();
   const abi = { functions: ['function add(uint256 a, uint256 b) returns (uint256 sum)'] };
-  const config = { abi, failure: { uncertain: 'dead-letter', ...failure } };
+  const config = { abi, failure: { uncertain: 'dead-letter', tryForMs } };
   const body = { channelId: person.phone, agentEndpoint: agent.url, environment: 'lab', config };
   expect((await bed.service.api('POST', '/api/routes', body)).status).toBe(201);
   return { agent, person, id: await person.say('/add 2 40', { to: bed.phone }) };
@@ -70,8 +70,7 @@ let refused: Awaited<ReturnType<typeof refusedCall>>;
 beforeAll(async () => {
   repeated = await inRun({});
   given = await inRun({ uncertain: 'dead-letter' });
-  const hour = 3_600_000;
-  refused = await refusedCall({ attempts: 3, backoffMs: hour, maxBackoffMs: hour });
+  refused = await refusedCall(3_600_000, 3_600);
   const postgres = bed.database.open();
   const pausing = sql`SELECT FROM message WHERE wa_message_id = ${refused.id} AND attempts = cleared_attempts
     AND attempts > 0`;
@@ -109,13 +108,13 @@ describe('a run that a crash of wa2ai interrupted, at an agent without sessions'
 
 describe('a refused call on an ABI route that forbids another attempt after one that may have run', () => {
   it('becomes a dead letter whose replay calls the function', async () => {
-    const { agent, person, id } = await refusedCall({ attempts: 3, backoffMs: 10 });
+    const { agent, person, id } = await refusedCall(0);
     const row = await bed.untilTurnEnded(id);
-    expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_UNAVAILABLE', attempts: 3 });
+    expect(row).toMatchObject({ state: 'dead', reason: 'AGENT_UNAVAILABLE', attempts: 1 });
     agent.change({ fail: undefined });
     await bed.replay(row.id);
     expect((await person.nextReply()).text).toBe('42');
-    expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'answered', attempts: 4 });
+    expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'answered', attempts: 2 });
   });
 
   it('is repeated after a crash of wa2ai between two attempts', async () => {

@@ -66,8 +66,7 @@ describe('a person who writes to a model behind an OpenAI-compatible API', () =>
 
   it('gets an answer after the server was overloaded', async () => {
     const bo = bed.person();
-    const failure = { attempts: 5, backoffMs: 10, maxBackoffMs: 10 };
-    await bed.service.addRoute(bo.phone, server.url, { config: { ...config, failure } });
+    await bed.service.addRoute(bo.phone, server.url, { config });
     const arrived = server.nextRequest();
     server.misbehaviour = '500';
     await bo.say('still there?', { to: bed.phone });

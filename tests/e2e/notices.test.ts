@@ -23,7 +23,7 @@ describe('instead of silence, a person gets', () => {
   it('one sentence when turns fail, at most once in ten minutes', async () => {
     const broken = await bed.anotherAgent(['--fail', '500']);
     const bo = bed.person();
-    const config = { failure: { attempts: 1, patienceMs: 0 }, notices: { failed: 'Try later.' } };
+    const config = { failure: { tryForMs: 0 }, notices: { failed: 'Try later.' } };
     await bed.service.addRoute(bo.phone, broken.url, { config });
     const ids = [await bo.say('one', { to: bed.phone }), await bo.say('two', { to: bed.phone })];
     expect((await bo.nextReply()).text).toBe('Try later.');

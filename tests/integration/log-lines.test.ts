@@ -15,7 +15,7 @@ beforeEach(async () => {
   database = await createTestDatabase();
   agent = await MockAgent.start();
   log = recordingLog();
-  router = await TestRouter.start(database, { log, attempts: 2 });
+  router = await TestRouter.start(database, { log });
 });
 
 afterEach(async () => {
@@ -59,15 +59,12 @@ it('every line of a chat has the same chat, also when its person writes under th
   expect(new Set(received.map(({ fields }) => fields.jidHash)).size).toBe(2);
 });
 
-it('a message whose agent fails can be followed through each attempt', async () => {
-  await router.addRoute('*', 'http://127.0.0.1:1');
+it('a message whose agent fails can be followed', async () => {
+  await router.addRoute('*', 'http://127.0.0.1:1', { config: { failure: { tryForMs: 0 } } });
   await router.receive(inbound({ person: ana, text: 'one' }));
   const [row] = await router.log.messages({ accountId: 'default', limit: 9 });
   expect(linesOf(row?.id ?? '').map(({ message }) => message)).toEqual([
     'message received',
-    'sending ADK message',
-    'ADK message failed',
-    'agent did not answer',
     'sending ADK message',
     'ADK message failed',
     'agent did not answer',

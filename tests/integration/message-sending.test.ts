@@ -102,7 +102,8 @@ describe('sending the answer of an agent', () => {
   );
 
   it('retries only errors that a retry can fix', async () => {
-    const overloaded = await chatWith(['--fail', '503']);
+    const failure = { tryForMs: 60_000, circuit: { failures: 2, openMs: 60_000 } };
+    const overloaded = await chatWith(['--fail', '503'], { failure });
     const broken = await chatWith(['--fail', '500']);
     const first = inbound({ person: overloaded.person, text: 'a' });
     const second = inbound({ person: broken.person, text: 'b' });

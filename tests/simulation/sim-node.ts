@@ -68,8 +68,8 @@ export interface SimNodeDeps {
 /** As in `app/accounts`. */
 const POLL_EVERY_MS = 5_000;
 const STOP_GRACE_MS = 5_000;
-/** Requests of one turn to an agent that fails. */
-export const TURN_ATTEMPTS = 5;
+/** Requests of one turn to an agent that is there and fails: MAX_ATTEMPTS of ask-agent. */
+export const TURN_ATTEMPTS = 3;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** One process of wa2ai: the production core and WhatsApp provider, composed as `app/` does it, over simulated adapters. */
@@ -226,8 +226,7 @@ export class SimNode {
       chatStore: new MemoryChatStore(new MemoryState()),
       accountStore: { load: async () => ({ state: 'open', generation: 1 }) },
       policy: {
-        attempts: TURN_ATTEMPTS,
-        patienceMs: 60_000,
+        tryForMs: 60_000,
         backoffMs: (attempt, retryAfterMs) =>
           backoffMs({ attempt, retryAfterMs, maxMs: 10_000, random: () => random.next() }),
       },

@@ -20,15 +20,14 @@ async function mockAgent(port?: number): Promise<AbiStandIn> {
   return agent;
 }
 
-/** A person with a route to this agent; failed attempts are repeated soon. */
+/** A person with a route to this agent. */
 async function personAt(url: string, abi: Record<string, unknown> = {}): Promise<Person> {
   const person = bed.person();
-  const failure = { attempts: 10, backoffMs: 100, maxBackoffMs: 500 };
   const { status, body } = await bed.service.api('POST', '/api/routes', {
     channelId: person.phone,
     agentEndpoint: url,
     environment: 'lab',
-    config: { abi: { functions: abiFunctions, ...abi }, failure },
+    config: { abi: { functions: abiFunctions, ...abi } },
   });
   expect(status, JSON.stringify(body)).toBe(201);
   return person;
@@ -66,8 +65,8 @@ describe('An ABI agent that rejects a call', () => {
   it.each([
     [400, {}, 1],
     [500, {}, 1],
-    [400, { idempotent: true }, 10],
-    [500, { idempotent: true }, 10],
+    [400, { idempotent: true }, 3],
+    [500, { idempotent: true }, 3],
   ])(
     'with %i and %j is retried only when that may help, and its text is not sent to the chat',
     async (fail, abi, asks) => {

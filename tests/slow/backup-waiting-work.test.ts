@@ -89,7 +89,7 @@ it.each([
     // A message whose agent is down.
     const down = await MockAgent.start({});
     await down.stop();
-    const patient = { failure: { patienceMs: 3_600_000, maxBackoffMs: 500 } };
+    const patient = { failure: { tryForMs: 3_600_000 } };
     await first.addRoute(asker.phone, down.url, { config: patient });
     await asker.say('Are you there?', { to: phone });
     await first.untilLog(({ msg }) => msg === 'agent did not answer', 60_000);

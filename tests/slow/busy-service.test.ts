@@ -95,7 +95,7 @@ describe.each(SUBJECTS)(
       person = bed.person();
       const own = name === 'shell' ? { ...settings, allow: [person.phone] } : settings;
       // Over a message of the largest size, so that the number of messages does not grow.
-      const config = { adk: undefined, [name]: own, reply: { maxChars: 65_536 }, failure: { attempts: 1 } };
+      const config = { adk: undefined, [name]: own, reply: { maxChars: 65_536 }, failure: { tryForMs: 0 } };
       await bed.service.addRoute(person.phone, server.url, { config, priority: 10 });
     });
     afterAll(() => server.close());

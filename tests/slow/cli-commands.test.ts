@@ -239,7 +239,7 @@ describe('an operator with wa2ai alone', () => {
   it('works with dead letters', async () => {
     const [bo, cy] = [bed.person(), bed.person()];
     for (const { phone } of [bo, cy]) {
-      const config = { adk: { appName: 'a' }, failure: { attempts: 1, patienceMs: 0 } };
+      const config = { adk: { appName: 'a' }, failure: { tryForMs: 0 } };
       const agentEndpoint = 'http://127.0.0.1:9';
       await json('routes', 'add', await routeFile({ channelId: phone, agentEndpoint, config }));
     }

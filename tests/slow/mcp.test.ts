@@ -138,7 +138,7 @@ describe.each(ALL)('the official MCP client, version $version over $transport', 
     const { route } = await toolData(client, 'set_route', {
       channel: fay.phone,
       agent_endpoint: NOBODY,
-      config: { adk: { appName: 'gone' }, failure: { attempts: 1, patienceMs: 0 } },
+      config: { adk: { appName: 'gone' }, failure: { tryForMs: 0 } },
     });
     const id = await fay.say('Is it open?', { to: bed.phone });
     expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'dead' });

@@ -15,7 +15,7 @@ afterAll(async () => {
 async function personWith(presence: Record<string, unknown>, switches: string[] = ['--delay-ms', '1500']) {
   const agent = await bed.anotherAgent(switches);
   const person = bed.person();
-  await bed.service.addRoute(person.phone, agent.url, { config: { presence, failure: { attempts: 1 } } });
+  await bed.service.addRoute(person.phone, agent.url, { config: { presence, failure: { tryForMs: 0 } } });
   return person;
 }
 

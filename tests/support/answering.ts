@@ -52,8 +52,8 @@ export function answerDeps({
       }),
     },
     policy: {
-      attempts: 1,
-      backoffMs: (_attempt, waitMs = 0, limits = {}) => Math.min(waitMs, limits.maxRetryAfterMs ?? waitMs),
+      tryForMs: 0,
+      backoffMs: (_attempt, waitMs = 0) => waitMs,
     },
     circuits: new CircuitBreakers(),
     ...NO_CONDITIONS,

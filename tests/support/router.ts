@@ -148,7 +148,7 @@ export class TestRouter {
           bus,
           clock: systemClock,
         }),
-        policy: { attempts: options.attempts ?? 2, backoffMs: () => 20 },
+        policy: { tryForMs: 100, backoffMs: () => 20 },
         circuits: new CircuitBreakers(),
         accounts,
         bus,
@@ -235,7 +235,6 @@ interface RouterOptions {
   /** Default: nothing is logged. */
   log?: Logger;
   agentTimeoutMs?: number;
-  attempts?: number;
   environment?: Environment;
 }
 

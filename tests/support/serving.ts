@@ -68,7 +68,7 @@ export function serving({ agent, clock: given }: ServingOptions = {}) {
         },
       }),
     },
-    failureDefaults: { attempts: 1, backoffMs: () => 0 },
+    failureDefaults: { tryForMs: 0, backoffMs: () => 0 },
     circuits: new CircuitBreakers(() => undefined),
   });
   const open = async (request: ServedRequest) => {

@@ -769,11 +769,7 @@ export const es: Language = {
       'notices.unsupported': 'Qué lee la persona sobre mensajes que el agente no acepta',
       'failure.fallbackText': 'Respuesta en lugar del agente',
       'failure.fallbackRouteId': 'Ruta cuyo agente responde en su lugar',
-      'failure.attempts': 'Intentos',
-      'failure.patienceMs': 'Seguir intentando si el agente no está (ms)',
-      'failure.backoffMs': 'Primera espera entre intentos (ms)',
-      'failure.maxBackoffMs': 'Espera más larga entre intentos (ms)',
-      'failure.maxRetryAfterMs': 'Espera más larga que el agente puede pedir (ms)',
+      'failure.tryForMs': 'Cuánto intentarlo (ms)',
       'failure.uncertain': 'Cuando el agente quizá ya se ejecutó',
       'failure.circuit': 'Descanso para un agente que falla una y otra vez',
       'openai.system': 'Instrucciones para el modelo',
@@ -1458,7 +1454,7 @@ export const es: Language = {
       'agent.connection-ended': 'El {agent} cerró la conexión antes de su respuesta: {why}.',
       'agent.silent': 'El {agent} no respondió en {ms} ms.',
       'agent.out-of-time':
-        '{error} El agente pidió más tiempo (Retry-After) después de {seconds} s de espera, el límite de patienceMs.',
+        '{error} El agente pidió más tiempo (Retry-After) después de {seconds} s de espera, el límite de tryForMs.',
       'agent.client-fault': 'El cliente del agente falló de forma inesperada en el intento {attempt}: {why}',
       'agent.circuit-open':
         'No se llamó al agente: su dirección falló varias veces seguidas y su circuito está abierto por un tiempo.',
@@ -2285,7 +2281,6 @@ export const es: Language = {
       'field.media-type': 'debe ser un tipo de archivo como image/png',
       'field.code-only': 'pertenece solo al método code',
       'field.pattern': 'debe ser un patrón de JavaScript (una expresión regular)',
-      'field.below-backoff': 'no debe ser menor que backoffMs',
       'field.too-many-bits': 'tiene, para todos los objetos, más de 256 bits',
 
       or: '{values} o {last}',
@@ -2399,6 +2394,7 @@ export const es: Language = {
         'El servidor del agente denegó el acceso. Revise las cabeceras o la clave de la ruta.',
       AGENT_APP_UNKNOWN: 'El servidor no tiene un agente o un modelo con este nombre.',
       AGENT_MANIFEST: 'El manifiesto del agente no se puede cargar o no es una ABI que sirva.',
+      OLD_NAME: 'La petición usó un nombre anterior de un campo; la próxima versión solo acepta el actual.',
       SECRETS_DROPPED: 'La dirección del agente cambió, y se eliminaron los secretos guardados.',
       INVALID_BODY: 'Falta un campo, o hay uno desconocido o incorrecto.',
       INVALID_QUERY: 'Un parámetro de la consulta es desconocido o incorrecto.',
@@ -2630,9 +2626,8 @@ export const es: Language = {
       WA2AI_WHATSAPP_VERSION_URL:
         'Service worker de WhatsApp Web, cuyo `client_revision` es la versión actual.',
       WA2AI_AGENT_TIMEOUT_MS: 'Tiempo límite de un intento, en milisegundos.',
-      WA2AI_AGENT_ATTEMPTS: 'Número mínimo de intentos por mensaje cuando el agente lo rechaza.',
-      WA2AI_AGENT_PATIENCE_MS:
-        'Durante cuánto tiempo por mensaje se reintenta con un agente no disponible (sin conexión, 429, 502, 503), en milisegundos, también después de WA2AI_AGENT_ATTEMPTS. El chat espera. 0: solo los intentos.',
+      WA2AI_AGENT_TRY_FOR:
+        'Cuánto se intenta con un agente no disponible (sin conexión, 429, 502, 503); otros fallos que una repetición puede resolver tienen tres intentos. El chat espera. 0: un intento.',
       WA2AI_EGRESS:
         'Direcciones en las que pueden estar los agentes. `private`: todas salvo los metadatos de la nube y las de enlace local. `public`: solo direcciones públicas. `any`: cualquier dirección. Los nombres se comprueban después de resolverlos. Los agentes alojados, que inicia wa2ai mismo, siempre se alcanzan.',
       WA2AI_EXCHANGES:
@@ -2716,9 +2711,7 @@ export const es: Language = {
       arena: 'Arena',
       args: 'Argumentos',
       askText: 'Texto de espera',
-      attempts: 'Intentos',
       audio: 'Audio',
-      backoffMs: 'Espera entre intentos (ms)',
       baseUrl: 'URL base',
       body: 'Cuerpo',
       burst: 'Ráfaga',
@@ -2783,11 +2776,9 @@ export const es: Language = {
       languages: 'Idiomas',
       limits: 'Límites',
       list: 'Lista',
-      maxBackoffMs: 'Espera máxima entre intentos (ms)',
       maxChars: 'Máximo de caracteres',
       maxMs: 'Máximo (ms)',
       maxOutputChars: 'Máximo de caracteres de salida',
-      maxRetryAfterMs: 'Máximo de Retry-After (ms)',
       maxTokens: 'Máximo de tokens',
       maxWaitMs: 'Espera máxima (ms)',
       media: 'Archivos',
@@ -2808,7 +2799,7 @@ export const es: Language = {
       pace: 'Ritmo',
       params: 'Parámetros',
       path: 'Ruta HTTP',
-      patienceMs: 'Paciencia (ms)',
+      tryForMs: 'Cuánto intentarlo (ms)',
       patterns: 'Patrones',
       people: 'Personas',
       per: 'Un agente por',
@@ -3016,14 +3007,8 @@ export const es: Language = {
         '`sync`: la respuesta HTTP contiene la respuesta, salvo con los estados 202 o 204. `async`: la respuesta HTTP se ignora, y la respuesta llega con `POST /api/replies/{token}`. Por defecto: `sync`.',
       reply: 'Cómo se muestra el texto del agente.',
       failure: 'Qué pasa cuando el agente no responde.',
-      attempts:
-        'Mínimo de intentos por mensaje cuando el agente lo rechaza. Por defecto: WA2AI_AGENT_ATTEMPTS.',
-      patienceMs:
-        'Cuánto se insiste con un agente no disponible (sin conexión, 429, 502, 503), en milisegundos, también después de `attempts`. Por defecto: 0 junto a los intentos o una ruta alternativa, si no WA2AI_AGENT_PATIENCE_MS. También limita todas las esperas de un mensaje que el agente pide con `Retry-After`; 0: ninguna. Por defecto de ese límite: WA2AI_AGENT_PATIENCE_MS (120000 si es 0), y al menos `maxRetryAfterMs`.',
-      backoffMs: 'Límite de la primera espera entre intentos, en milisegundos. Por defecto: 500.',
-      maxBackoffMs: 'Límite de cada espera entre intentos, en milisegundos. Por defecto: 10000.',
-      maxRetryAfterMs:
-        'El `Retry-After` más largo que wa2ai espera entero, en milisegundos. Por defecto: 120000.',
+      tryForMs:
+        'Cuánto se intenta con un agente no disponible (sin conexión, 429, 502, 503), en milisegundos; otros fallos que una repetición puede resolver tienen tres intentos. El chat espera. 0: un intento. Por defecto: WA2AI_AGENT_TRY_FOR, junto a una alternativa como mucho 5000.',
       uncertain:
         'Cuando una ejecución pudo ocurrir y la sesión del agente no se puede leer: `retry` llama al agente otra vez, que puede ejecutarla dos veces; `dead-letter` no, y la persona no recibe respuesta hasta que se repita. Por defecto: `retry` después de una caída de wa2ai o una conexión perdida, `dead-letter` después de un tiempo agotado.',
       circuit:

@@ -773,11 +773,7 @@ export const pt: Language = {
       'notices.unsupported': 'O que a pessoa lê sobre mensagens que o agente não aceita',
       'failure.fallbackText': 'Resposta no lugar do agente',
       'failure.fallbackRouteId': 'Rota cujo agente responde no lugar',
-      'failure.attempts': 'Tentativas',
-      'failure.patienceMs': 'Continuar tentando se o agente não está (ms)',
-      'failure.backoffMs': 'Primeira espera entre tentativas (ms)',
-      'failure.maxBackoffMs': 'Espera mais longa entre tentativas (ms)',
-      'failure.maxRetryAfterMs': 'Espera mais longa que o agente pode pedir (ms)',
+      'failure.tryForMs': 'Por quanto tempo tentar (ms)',
       'failure.uncertain': 'Quando o agente talvez já tenha rodado',
       'failure.circuit': 'Descanso para um agente que falha repetidamente',
       'openai.system': 'Instruções para o modelo',
@@ -1462,7 +1458,7 @@ export const pt: Language = {
       'agent.connection-ended': 'O {agent} encerrou a conexão antes da resposta: {why}.',
       'agent.silent': 'O {agent} não respondeu em {ms} ms.',
       'agent.out-of-time':
-        '{error} O agente pediu mais tempo (Retry-After) depois de {seconds} s de espera, o limite de patienceMs.',
+        '{error} O agente pediu mais tempo (Retry-After) depois de {seconds} s de espera, o limite de tryForMs.',
       'agent.client-fault': 'O cliente do agente falhou de forma inesperada na tentativa {attempt}: {why}',
       'agent.circuit-open':
         'O agente não foi chamado: o endereço dele falhou várias vezes seguidas e o circuito está aberto por um tempo.',
@@ -2282,7 +2278,6 @@ export const pt: Language = {
       'field.media-type': 'deve ser um tipo de arquivo como image/png',
       'field.code-only': 'pertence só ao método code',
       'field.pattern': 'deve ser um padrão de JavaScript (uma expressão regular)',
-      'field.below-backoff': 'não deve ser menor que backoffMs',
       'field.too-many-bits': 'tem, para todos os itens, mais de 256 bits',
 
       or: '{values} ou {last}',
@@ -2400,6 +2395,7 @@ export const pt: Language = {
       AGENT_ACCESS_DENIED: 'O servidor do agente negou o acesso. Verifique os cabeçalhos ou a chave da rota.',
       AGENT_APP_UNKNOWN: 'O servidor não tem um agente ou um modelo com este nome.',
       AGENT_MANIFEST: 'O manifesto do agente não pode ser carregado ou não é uma ABI utilizável.',
+      OLD_NAME: 'A requisição usou um nome anterior de um campo; a próxima versão só aceita o atual.',
       SECRETS_DROPPED: 'O endereço do agente mudou, e os segredos guardados foram removidos.',
       INVALID_BODY: 'Um campo está faltando, é desconhecido ou está errado.',
       INVALID_QUERY: 'Um parâmetro da consulta é desconhecido ou está errado.',
@@ -2630,9 +2626,8 @@ export const pt: Language = {
         'Versão do WhatsApp Web informada ao WhatsApp. `auto`: a do Baileys, ou uma mais nova que o WhatsApp oferece; consultada uma vez por dia e quando o WhatsApp recusa uma versão. `built-in`: a do Baileys; nada é consultado.',
       WA2AI_WHATSAPP_VERSION_URL: 'Service worker do WhatsApp Web, cujo `client_revision` é a versão atual.',
       WA2AI_AGENT_TIMEOUT_MS: 'Tempo limite de uma tentativa, em milissegundos.',
-      WA2AI_AGENT_ATTEMPTS: 'Número mínimo de tentativas por mensagem quando o agente a recusa.',
-      WA2AI_AGENT_PATIENCE_MS:
-        'Por quanto tempo por mensagem se tenta de novo com um agente indisponível (sem conexão, 429, 502, 503), em milissegundos, mesmo depois de WA2AI_AGENT_ATTEMPTS. A conversa espera. 0: só as tentativas.',
+      WA2AI_AGENT_TRY_FOR:
+        'Por quanto tempo se tenta com um agente indisponível (sem conexão, 429, 502, 503); outras falhas que uma repetição pode resolver têm três tentativas. A conversa espera. 0: uma tentativa.',
       WA2AI_EGRESS:
         'Endereços em que os agentes podem estar. `private`: todos, exceto metadados de nuvem e endereços de link local. `public`: só endereços públicos. `any`: qualquer endereço. Os nomes são verificados depois de resolvidos. Agentes hospedados, que o próprio wa2ai inicia, são sempre alcançados.',
       WA2AI_EXCHANGES:
@@ -2714,9 +2709,7 @@ export const pt: Language = {
       arena: 'Arena',
       args: 'Argumentos',
       askText: 'Texto de espera',
-      attempts: 'Tentativas',
       audio: 'Áudio',
-      backoffMs: 'Espera entre tentativas (ms)',
       baseUrl: 'URL base',
       body: 'Corpo',
       burst: 'Rajada',
@@ -2781,11 +2774,9 @@ export const pt: Language = {
       languages: 'Idiomas',
       limits: 'Limites',
       list: 'Lista',
-      maxBackoffMs: 'Espera máxima entre tentativas (ms)',
       maxChars: 'Máximo de caracteres',
       maxMs: 'Máximo (ms)',
       maxOutputChars: 'Máximo de caracteres de saída',
-      maxRetryAfterMs: 'Máximo de Retry-After (ms)',
       maxTokens: 'Máximo de tokens',
       maxWaitMs: 'Espera máxima (ms)',
       media: 'Arquivos',
@@ -2806,7 +2797,7 @@ export const pt: Language = {
       pace: 'Ritmo',
       params: 'Parâmetros',
       path: 'Caminho HTTP',
-      patienceMs: 'Paciência (ms)',
+      tryForMs: 'Por quanto tempo tentar (ms)',
       patterns: 'Padrões',
       people: 'Pessoas',
       per: 'Um agente por',
@@ -3006,13 +2997,8 @@ export const pt: Language = {
         '`sync`: a resposta HTTP contém a resposta, exceto com os status 202 ou 204. `async`: a resposta HTTP é ignorada, e a resposta chega com `POST /api/replies/{token}`. Padrão: `sync`.',
       reply: 'Como o texto do agente é mostrado.',
       failure: 'O que acontece quando o agente não responde.',
-      attempts: 'Mínimo de tentativas por mensagem quando o agente a recusa. Padrão: WA2AI_AGENT_ATTEMPTS.',
-      patienceMs:
-        'Por quanto tempo se insiste com um agente indisponível (sem conexão, 429, 502, 503), em milissegundos, mesmo depois de `attempts`. Padrão: 0 junto com as tentativas ou uma rota alternativa, senão WA2AI_AGENT_PATIENCE_MS. Também limita todas as esperas de uma mensagem que o agente pede com `Retry-After`; 0: nenhuma. Padrão desse limite: WA2AI_AGENT_PATIENCE_MS (120000 se é 0), e pelo menos `maxRetryAfterMs`.',
-      backoffMs: 'Limite da primeira espera entre tentativas, em milissegundos. Padrão: 500.',
-      maxBackoffMs: 'Limite de cada espera entre tentativas, em milissegundos. Padrão: 10000.',
-      maxRetryAfterMs:
-        'O `Retry-After` mais longo que o wa2ai espera por inteiro, em milissegundos. Padrão: 120000.',
+      tryForMs:
+        'Por quanto tempo se tenta com um agente indisponível (sem conexão, 429, 502, 503), em milissegundos; outras falhas que uma repetição pode resolver têm três tentativas. A conversa espera. 0: uma tentativa. Padrão: WA2AI_AGENT_TRY_FOR, junto com uma alternativa no máximo 5000.',
       uncertain:
         'Quando uma execução pode ter ocorrido e a sessão do agente não pode ser lida: `retry` chama o agente de novo, que pode executá-la duas vezes; `dead-letter` não, e a pessoa fica sem resposta até que ela seja repetida. Padrão: `retry` depois de uma queda do wa2ai ou de uma conexão perdida, `dead-letter` depois de um tempo esgotado.',
       circuit:

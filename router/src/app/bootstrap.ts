@@ -32,6 +32,11 @@ export function bootstrap(config: Config): Bootstrap {
   const log = createLogger({ level: config.logLevel, format: config.logFormat, ring: logRing });
   for (const name of unknownVariables(process.env))
     log.warn({ variable: name }, 'unknown variable is ignored');
+  for (const { from, to } of config.renamed)
+    log.warn(
+      { variable: from, name: to },
+      'variable has an earlier name, which the next version does not know',
+    );
   const watchdog = new Watchdog({ format: config.logFormat });
   let onServerStart: () => void = () => undefined;
   const serverStart = new Promise<void>((resolve) => {

@@ -69,8 +69,8 @@ import type { DatabaseParts, Part } from './database.ts';
 import type { HostingParts } from './hosting.ts';
 import { type FaultPoints, loadFile } from './provider.ts';
 
-/** Longest wait between two attempts, unless a route or the agent itself says otherwise. */
-const MAX_AGENT_WAIT_MS = 10_000;
+/** Longest wait between two attempts, in milliseconds; `Retry-After` is limited by how long an agent is tried. */
+const AGENT_WAITS = { maxMs: 10_000, maxRetryAfterMs: 3_600_000 };
 
 export interface TurnParts {
   workers: ChatWorkers;
@@ -208,12 +208,9 @@ export function createTurns(
   const outbox = new PostgresOutbox(postgres);
   const questions = new PostgresQuestions(postgres, { bus, clock });
   const failureDefaults: FailureDefaults = {
-    attempts: config.agentAttempts,
-    patienceMs: config.agentPatienceMs,
-    backoffMs: (attempt, retryAfterMs, limits) => {
-      const maxMs = limits?.maxMs ?? MAX_AGENT_WAIT_MS;
-      return backoffMs({ ...limits, maxMs, attempt, retryAfterMs, random: Math.random });
-    },
+    tryForMs: config.agentTryForMs,
+    backoffMs: (attempt, retryAfterMs) =>
+      backoffMs({ ...AGENT_WAITS, attempt, retryAfterMs, random: Math.random }),
   };
   const circuits = new CircuitBreakers((endpoint) => {
     metrics.observeCircuitOpened();

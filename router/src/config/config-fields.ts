@@ -25,6 +25,36 @@ export function wholeNumber(min: number, max: number) {
     .meta({ values: `${min} to ${max}` });
 }
 
+const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+type TimeUnit = keyof typeof UNITS_MS;
+
+/** `30s`, `5m` or `14d` in milliseconds; a number without a unit has `plain`. NaN for another text. */
+function milliseconds(text: string, plain: TimeUnit): number {
+  const [, digits, unit = plain] = /^(\d+)(ms|s|m|h|d)?$/.exec(text) ?? [];
+  return Number(digits) * UNITS_MS[unit as TimeUnit];
+}
+
+/** A time such as `30s`, `5m` or `14d`, in milliseconds. A number without a unit has `plain`. */
+export function duration(min: string, max: string, plain: TimeUnit = 'ms') {
+  const [minMs, maxMs] = [milliseconds(min, plain), milliseconds(max, plain)];
+  return z
+    .string()
+    .transform((text) => milliseconds(text, plain))
+    .refine(
+      (value) => value >= minMs && value <= maxMs,
+      `must be a time from ${min} to ${max}, such as ${max}`,
+    )
+    .meta({ values: `${min} to ${max}` });
+}
+
+/** How long as many attempts with the default waits took at most, in milliseconds: what the earlier settings of attempts mean. */
+export function oldTryForMs(attempts = 3): number {
+  const waits = Array.from({ length: Math.max(0, Math.min(attempts, 20) - 1) }, (_, made) =>
+    Math.min(500 * 2 ** made, 10_000),
+  );
+  return waits.reduce((sum, waitMs) => sum + waitMs, 0);
+}
+
 /** How long something is kept, in days; 0 keeps it for ever. */
 export function retentionDays(description: string, defaultDays: number, minDays = 1) {
   const sentence = `must be 0 (for ever) or a whole number of days from ${minDays} to 3650`;

@@ -5,12 +5,14 @@ import { PHRASES } from '../core/phrases.ts';
 import { similarTo, withoutTrailing } from '../core/text.ts';
 import {
   databaseUrl,
+  duration,
   FAULT_POINTS,
   type FaultPlan,
   type FaultPoint,
   group,
   isLoopbackHost,
   listSettings,
+  oldTryForMs,
   parsedUrl,
   phoneNumber,
   retentionDays,
@@ -166,10 +168,10 @@ const agents = group('Agents', {
   WA2AI_AGENT_TIMEOUT_MS: wholeNumber(100, 3_600_000)
     .prefault('30000')
     .describe('Time limit of one attempt, in milliseconds.'),
-  WA2AI_AGENT_PATIENCE_MS: wholeNumber(0, 3_600_000)
-    .prefault('120000')
+  WA2AI_AGENT_TRY_FOR: duration('0', '1h')
+    .prefault('2m')
     .describe(
-      'Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long per message, in milliseconds, even after WA2AI_AGENT_ATTEMPTS. The chat waits. 0: only the attempts.',
+      'How long to try an agent that is not available (no connection, 429, 502, 503); other failures that a repeat may end get three attempts. The chat waits. 0: one attempt.',
     ),
   WA2AI_EGRESS: z
     .enum(['private', 'public', 'any'], { error: 'must be private, public or any' })
@@ -331,9 +333,6 @@ const advanced = group('Advanced', {
       shownDefault: '`https://web.whatsapp.com/sw.js`; with WA2AI_WHATSAPP_WS_URL `/sw.js` of that server',
       values: '`https://` URL; `http://` only on this machine',
     }),
-  WA2AI_AGENT_ATTEMPTS: wholeNumber(1, 20)
-    .prefault('3')
-    .describe('Minimum number of attempts per message when the agent rejects it.'),
   WA2AI_AGENTS_SUBNET: z
     .string()
     .regex(/^(?:10|172|192)\.\d{1,3}$/, 'must be the first two numbers of private addresses such as 10.213')
@@ -417,6 +416,47 @@ export const envSchema = z.object({
   ...tests,
 });
 
+/** A variable that is set by an earlier name. */
+interface RenamedVariable {
+  from: string;
+  to: string;
+}
+
+/** Earlier names of variables, accepted until the next version; those of one variable of now together. */
+const OLD_VARIABLES: ReadonlyArray<{
+  names: readonly string[];
+  to: string;
+  read(values: Env): string | undefined;
+}> = [
+  {
+    names: ['WA2AI_AGENT_ATTEMPTS', 'WA2AI_AGENT_PATIENCE_MS'],
+    to: 'WA2AI_AGENT_TRY_FOR',
+    read: ({ WA2AI_AGENT_ATTEMPTS: attempts = '3', WA2AI_AGENT_PATIENCE_MS: patience }) => {
+      if (patience !== '0') return patience;
+      return attempts === '1' ? '0' : String(oldTryForMs(Number(attempts)));
+    },
+  },
+];
+
+/** Earlier names of variables. */
+export const EARLIER_NAMES: readonly string[] = OLD_VARIABLES.flatMap(({ names }) => names);
+
+/** The variables with the names of now, which decide where both are there. */
+function withNewVariables(given: Env): { set: Env; renamed: RenamedVariable[] } {
+  const set = { ...given };
+  const renamed: RenamedVariable[] = [];
+  for (const { names, to, read } of OLD_VARIABLES) {
+    const used = names.filter((name) => set[name] !== undefined);
+    if (used.length === 0) continue;
+    set[to] ??= read(given);
+    for (const from of used) {
+      renamed.push({ from, to });
+      delete set[from];
+    }
+  }
+  return { set, renamed };
+}
+
 /** The settings of the service, typed and frozen; what each means is the `describe` text of its variable. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
 
@@ -436,11 +476,12 @@ export function loadConfig(
   isTerminal: boolean = process.stdout.isTTY === true,
   fromFile: ReadonlySet<string> = new Set(),
 ): Config {
-  const set = Object.fromEntries(
+  const given = Object.fromEntries(
     Object.entries(env)
       .map(([name, value]) => [name, value?.trim()])
       .filter(([, value]) => value),
   );
+  const { set, renamed } = withNewVariables(given);
   const sentences = new Map<string, string>();
   const withSecrets = withSecretFiles(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
   const walletKey = walletKeyOf(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
@@ -467,15 +508,24 @@ export function loadConfig(
     if (!sentences.has(name)) sentences.set(name, sentence);
   }
   if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
-  const settings = listSettings(envSchema.shape, set, withSecrets, fromFile);
-  return Object.freeze(configOf(parsed.data, { isTerminal, walletKey, settings }));
+  const fileNames = new Set([
+    ...fromFile,
+    ...renamed.filter(({ from }) => fromFile.has(from)).map(({ to }) => to),
+  ]);
+  const settings = listSettings(envSchema.shape, set, withSecrets, fileNames);
+  return Object.freeze(configOf(parsed.data, { isTerminal, walletKey, settings, renamed }));
 }
 
 function configOf(
   values: z.infer<typeof envSchema>,
-  given: { isTerminal: boolean; walletKey: string | undefined; settings: readonly Setting[] },
+  given: {
+    isTerminal: boolean;
+    walletKey: string | undefined;
+    settings: readonly Setting[];
+    renamed: readonly RenamedVariable[];
+  },
 ) {
-  const { isTerminal, walletKey, settings } = given;
+  const { isTerminal, walletKey, settings, renamed } = given;
   return {
     host: values.WA2AI_HOST.replace(/^\[(.*)\]$/, '$1'),
     port: values.WA2AI_PORT,
@@ -501,8 +551,7 @@ function configOf(
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
     ffmpeg: values.WA2AI_FFMPEG,
     mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT_MS,
-    agentAttempts: values.WA2AI_AGENT_ATTEMPTS,
-    agentPatienceMs: values.WA2AI_AGENT_PATIENCE_MS,
+    agentTryForMs: values.WA2AI_AGENT_TRY_FOR,
     egress: values.WA2AI_EGRESS,
     hosting: {
       engine: values.WA2AI_CONTAINER_ENGINE,
@@ -540,6 +589,8 @@ function configOf(
     faultPoint: values.WA2AI_FAULT_POINT,
     /** Every variable with its value and origin, for operators. */
     settings,
+    /** Variables that are set by an earlier name. */
+    renamed,
   };
 }
 
@@ -577,7 +628,7 @@ interface UnknownVariable {
 /** Variables that start with `WA2AI_` and are not settings, for a warning at start: most are typing errors. */
 export function unknownVariables(env: Record<string, string | undefined>): UnknownVariable[] {
   const settings = Object.keys(envSchema.shape).filter((name) => name.startsWith(PREFIX));
-  const known: readonly string[] = [...settings, ...CLI_VARIABLES];
+  const known: readonly string[] = [...settings, ...EARLIER_NAMES, ...CLI_VARIABLES];
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .sort()

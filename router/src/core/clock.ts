@@ -77,7 +77,7 @@ export async function orAbort<T>(wait: Promise<T>, signal: AbortSignal | undefin
 }
 
 /** Bounds of waits, in milliseconds. */
-export interface BackoffLimits {
+interface BackoffLimits {
   /** Ceiling of the first wait. Default 500. */
   baseMs?: number;
   /** Ceiling of every wait without a Retry-After. Default 30,000. */

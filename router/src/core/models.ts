@@ -193,20 +193,12 @@ export type Environment = 'lab' | 'prod';
 
 /** What happens when a route's agent does not answer. Absent fields: the service's own settings. */
 export interface FailurePolicy {
-  /** Minimum number of attempts per message when the agent rejects it, from 1. */
-  attempts?: number;
   /**
-   * Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long, in milliseconds, even after
-   * `attempts`. Default: 0 for a route that sets attempts or a fallback, else the service's own. Also the limit of all waits
-   * that the agent asks for with `Retry-After`; default of that limit: the service's own, and at least `maxRetryAfterMs`.
+   * How long to try an agent that is not available, in milliseconds: no connection, 429, 502, 503. Also the limit of all waits
+   * that the agent asks for with `Retry-After`. Other failures that a repeat may end get three attempts. 0: one attempt.
+   * Default: the service's own; beside a fallback at most five seconds.
    */
-  patienceMs?: number;
-  /** Upper limit of the first wait between attempts; it doubles with each. Default 500. */
-  backoffMs?: number;
-  /** Upper limit of every such wait. Default 10,000. */
-  maxBackoffMs?: number;
-  /** Longest `Retry-After` that is honoured; a longer one counts as this. Default 120,000. */
-  maxRetryAfterMs?: number;
+  tryForMs?: number;
   /**
    * What to do when a run may have happened and the agent's session cannot be read. Default: `retry` after a crash of wa2ai
    * or a lost connection, `dead-letter` after a time-out.

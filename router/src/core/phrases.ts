@@ -227,7 +227,7 @@ export const PHRASES = {
   'agent.connection-ended': 'The {agent} ended the connection before its answer: {why}.',
   'agent.silent': 'The {agent} did not answer within {ms} ms.',
   'agent.out-of-time':
-    '{error} The agent asked for more time (Retry-After) after {seconds} s of waiting, the limit of patienceMs.',
+    '{error} The agent asked for more time (Retry-After) after {seconds} s of waiting, the limit of tryForMs.',
   'agent.client-fault': 'The agent client failed unexpectedly in attempt {attempt}: {why}',
   'agent.circuit-open':
     'The agent was not called: its endpoint failed several times in a row, and its circuit is open for a while.',
@@ -1019,7 +1019,6 @@ export const PHRASES = {
   'field.media-type': 'must be a media type such as image/png',
   'field.code-only': 'belongs to the method code only',
   'field.pattern': 'must be a pattern of JavaScript (a regular expression)',
-  'field.below-backoff': 'must not be below backoffMs',
   'field.too-many-bits': 'has, for all items, more than 256 bits',
 
   or: '{values} or {last}',

@@ -11,7 +11,7 @@ const SUPPORT = {
   agentEndpoint: 'http://localhost:8000',
   config: {
     adk: { appName: 'a', headers: { Authorization: 'hunter2' } },
-    failure: { attempts: 2, fallbackText: 'sorry' },
+    failure: { tryForMs: 2_000, fallbackText: 'sorry' },
     when: { days: ['mon'] },
   },
 };

@@ -110,11 +110,12 @@ it('waits at most ten seconds between two attempts, and as long as the agent say
     {
       sendMessage: async () => {
         times.push(clock.now());
+        if (times.length === 13) return { success: true, response: 'back' };
         const retryAfterMs = times.length === 12 ? 30_000 : undefined;
-        throw new AgentUnavailableError({ sentence: 'away' }, { retryAfterMs });
+        throw new AgentUnavailableError({ sentence: 'away' }, { retryAfterMs, isAway: true });
       },
     },
-    { WA2AI_AGENT_ATTEMPTS: '13', WA2AI_AGENT_PATIENCE_MS: '0' },
+    { WA2AI_AGENT_TRY_FOR: '5m' },
   );
   await receive();
   await clock.advanceMs(10 * 60_000);
@@ -132,8 +133,8 @@ it('logs when the circuit of an agent opens', async () => {
         throw new AgentUnavailableError({ sentence: 'away' });
       },
     },
-    { WA2AI_AGENT_PATIENCE_MS: '0' },
-    { attempts: 1, circuit: { failures: 2, openMs: 60_000 } },
+    {},
+    { tryForMs: 0, circuit: { failures: 2, openMs: 60_000 } },
   );
   const opened = () => log.lines.filter(({ message }) => message === 'circuit of an agent endpoint opened');
   await receive();

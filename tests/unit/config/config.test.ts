@@ -31,8 +31,7 @@ describe('loadConfig', () => {
       ffmpeg: 'ffmpeg',
       mediaTimeoutMs: 30_000,
       media: { store: 'database', storesReceived: true, maxBytes: 10_000_000_000 },
-      agentAttempts: 3,
-      agentPatienceMs: 120_000,
+      agentTryForMs: 120_000,
       egress: 'private',
       hasExchanges: true,
       hosting: {
@@ -60,6 +59,7 @@ describe('loadConfig', () => {
       whatsappVersion: 'auto',
       whatsappVersionUrl: 'https://web.whatsapp.com/sw.js',
       settings: expect.any(Array),
+      renamed: [],
     });
   });
 
@@ -88,11 +88,10 @@ describe('loadConfig', () => {
       WA2AI_WHATSAPP_VERSION: '2.3000.1023223821',
       WA2AI_WHATSAPP_VERSION_URL: 'https://mirror.example/sw.js',
       WA2AI_AGENT_TIMEOUT_MS: '1000',
-      WA2AI_AGENT_ATTEMPTS: '1',
       WA2AI_MEDIA_TIMEOUT_MS: '2000',
       WA2AI_FFMPEG: '/opt/ffmpeg',
       WA2AI_PUBLIC_URL: 'https://wa2ai.example.com/behind/',
-      WA2AI_AGENT_PATIENCE_MS: '0',
+      WA2AI_AGENT_TRY_FOR: '0',
       WA2AI_EGRESS: 'public',
       WA2AI_EXCHANGES: 'off',
       WA2AI_CONTAINER_ENGINE: 'unix:///run/podman/podman.sock',
@@ -167,8 +166,7 @@ describe('loadConfig', () => {
           secretAccessKey: 'hunter2',
         },
       },
-      agentAttempts: 1,
-      agentPatienceMs: 0,
+      agentTryForMs: 0,
       egress: 'public',
       hasExchanges: false,
       hosting: {
@@ -207,7 +205,32 @@ describe('loadConfig', () => {
       logLevel: 'debug',
       logFormat: 'pretty',
       settings: expect.any(Array),
+      renamed: [],
     });
+  });
+
+  it.each([
+    [{ WA2AI_AGENT_TRY_FOR: '1500' }, 1_500],
+    [{ WA2AI_AGENT_TRY_FOR: '30s' }, 30_000],
+    [{ WA2AI_AGENT_TRY_FOR: '5m' }, 300_000],
+  ])('reads the time of %j', (env, agentTryForMs) => {
+    expect(loadConfig(env)).toMatchObject({ agentTryForMs, renamed: [] });
+  });
+
+  it.each([
+    [{ WA2AI_AGENT_PATIENCE_MS: '60000' }, 60_000],
+    [{ WA2AI_AGENT_ATTEMPTS: '7' }, 120_000],
+    [{ WA2AI_AGENT_ATTEMPTS: '1', WA2AI_AGENT_PATIENCE_MS: '0' }, 0],
+    [{ WA2AI_AGENT_ATTEMPTS: '4', WA2AI_AGENT_PATIENCE_MS: '0' }, 3_500],
+    [{ WA2AI_AGENT_PATIENCE_MS: '60000', WA2AI_AGENT_TRY_FOR: '1m' }, 60_000],
+  ])('reads %j as WA2AI_AGENT_TRY_FOR, and names the earlier names', (env, agentTryForMs) => {
+    const to = 'WA2AI_AGENT_TRY_FOR';
+    const renamed = Object.keys(env).filter((from) => from !== to);
+    expect(loadConfig(env)).toMatchObject({ agentTryForMs, renamed: renamed.map((from) => ({ from, to })) });
+    const shown = loadConfig(env, false, new Set(renamed)).settings.find(({ name }) => name === to);
+    expect(shown?.origin).toBe(
+      'WA2AI_AGENT_TRY_FOR' in env || 'WA2AI_AGENT_PATIENCE_MS' in env ? 'env-file' : 'default',
+    );
   });
 
   it('returns a frozen object', () => {
@@ -257,8 +280,9 @@ describe('loadConfig', () => {
     ['WA2AI_WHATSAPP_VERSION_URL', 'sw.js'],
     ['WA2AI_AGENT_TIMEOUT_MS', '30s'],
     ['WA2AI_AGENT_TIMEOUT_MS', '1'],
-    ['WA2AI_AGENT_ATTEMPTS', '0'],
-    ['WA2AI_AGENT_PATIENCE_MS', '3600001'],
+    ['WA2AI_AGENT_TRY_FOR', '3600001'],
+    ['WA2AI_AGENT_TRY_FOR', '61m'],
+    ['WA2AI_AGENT_TRY_FOR', '1 day'],
     ['WA2AI_EGRESS', 'none'],
     ['WA2AI_EXCHANGES', 'yes'],
     ['WA2AI_LOG_LEVEL', 'loud'],

@@ -10,7 +10,7 @@ const HOW = [
   ...['session', 'commands', 'quota', 'media'],
 ];
 const ON_FAILURE = ['notices'];
-const OF_FAILURE = ['fallbackText', 'fallbackRouteId', 'attempts'];
+const OF_FAILURE = ['fallbackText', 'fallbackRouteId', 'tryForMs'];
 /** Of `when`, shown with the person and the message. */
 const SHOWN_WHEN = [
   ...['tags', 'languages', 'isGroup', 'isFirstContact'],

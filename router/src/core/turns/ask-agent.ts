@@ -1,6 +1,6 @@
 import type { AgentClient, AgentClients, AttemptOptions } from '../agent-client.ts';
 import type { AgentExchange, ExchangeRecorder } from '../agent-exchange.ts';
-import { type BackoffLimits, type Clock, storageRetryMs } from '../clock.ts';
+import { type Clock, storageRetryMs } from '../clock.ts';
 import {
   AgentProtocolError,
   AgentUnavailableError,
@@ -37,12 +37,10 @@ class AgentCircuitOpenError extends Wa2aiError {
 
 /** The service's own policy for agents that fail; a route's `failure` settings take precedence. */
 export interface FailureDefaults {
-  /** Minimum number of attempts, from 1. */
-  attempts: number;
-  /** Keep retrying an unavailable agent for this long even after the attempts, in milliseconds. Default 0. */
-  patienceMs?: number;
+  /** As `FailurePolicy`. */
+  tryForMs: number;
   /** Wait before the next attempt, in milliseconds; `attempt` is the one that failed (from 1). */
-  backoffMs(attempt: number, retryAfterMs: number | undefined, limits?: BackoffLimits): number;
+  backoffMs(attempt: number, retryAfterMs: number | undefined): number;
 }
 
 export interface AskWithFallbackDeps {
@@ -78,8 +76,11 @@ export interface AskWithFallbackDeps {
   onTask?(): void;
 }
 
-/** Limit of all waits together when neither the route nor the service sets a patience. */
-const DEFAULT_MAX_WAIT_MS = 120_000;
+/** The person does not wait longer for a fallback, unless the route says so. */
+const FALLBACK_AFTER_MS = 5_000;
+
+/** Attempts of an agent that is available and does not answer. */
+const MAX_ATTEMPTS = 3;
 
 /** What of a turn an agent needs. */
 type AskedTurn = Pick<
@@ -155,7 +156,7 @@ export async function askWithFallback(
   }
   const sentence = say('agent.fallback-route');
   steps.push({ step: 'fallback-route', routeId: fallback.id, outcome: 'called', ...sentence });
-  const once = { ...fallback.config.failure, attempts: 1, patienceMs: 0 };
+  const once = { ...fallback.config.failure, tryForMs: 0 };
   const second = await ask(
     { ...deps, onText: undefined },
     fallback,
@@ -223,27 +224,13 @@ function clientOf(deps: AskWithFallbackDeps, route: Route): AgentClient | Wa2aiE
 }
 
 function attemptPolicyOf(policy: FailurePolicy, defaults: FailureDefaults): AttemptPolicy {
-  const limits = {
-    baseMs: policy.backoffMs,
-    maxMs: policy.maxBackoffMs,
-    maxRetryAfterMs: policy.maxRetryAfterMs,
-  };
-  // A route with its own number of attempts or a fallback does not make the person wait.
-  const isDecided = [policy.attempts, policy.fallbackRouteId, policy.fallbackText].some(
-    (field) => field !== undefined,
-  );
+  const { tryForMs, uncertain, fallbackRouteId, fallbackText } = policy;
+  const hasFallback = fallbackRouteId !== undefined || fallbackText !== undefined;
   return {
-    attempts: policy.attempts ?? defaults.attempts,
-    patienceMs: policy.patienceMs ?? (isDecided ? 0 : defaults.patienceMs),
-    maxWaitMs: maxWaitOf(policy, defaults),
-    ...(policy.uncertain && { uncertain: policy.uncertain }),
-    backoffMs: (attempt, retryAfterMs) => defaults.backoffMs(attempt, retryAfterMs, limits),
+    ...defaults,
+    tryForMs: tryForMs ?? (hasFallback ? Math.min(FALLBACK_AFTER_MS, defaults.tryForMs) : defaults.tryForMs),
+    ...(uncertain && { uncertain }),
   };
-}
-
-/** Without its own patience a route accepts that of the service, or one `Retry-After` that it accepts itself. */
-function maxWaitOf({ patienceMs, maxRetryAfterMs = 0 }: FailurePolicy, defaults: FailureDefaults): number {
-  return patienceMs ?? Math.max(defaults.patienceMs || DEFAULT_MAX_WAIT_MS, maxRetryAfterMs);
 }
 
 function refusalOf(fallback: Route | undefined, route: Route): FallbackRefusal | undefined {
@@ -270,12 +257,8 @@ export const MAX_ANSWER_CHARS = 1_000_000;
 
 /** How many attempts one turn makes, and how long it waits between them. */
 interface AttemptPolicy {
-  /** Minimum number of attempts when the agent rejects the message, from 1. */
-  attempts: number;
-  /** Keep retrying an unavailable agent for this long after the first attempt, in milliseconds. Default 0. */
-  patienceMs?: number;
-  /** Upper limit of all waits together when the agent sends `Retry-After`, in milliseconds. */
-  maxWaitMs: number;
+  /** As `FailurePolicy`, from the begin of the first attempt. */
+  tryForMs: number;
   /** What to do when an attempt may have reached the agent and its session cannot be read. */
   uncertain?: 'retry' | 'dead-letter';
   /** Wait before the next attempt, in milliseconds; `attempt` is the one that failed (from 1). */
@@ -355,7 +338,7 @@ type AskOutcome = { attempts: number; agentMs: number; trace: AttemptTrace[] } &
 
 /**
  * Calls the agent; again after errors with disposition `retry`, and after uncertain ones when the route says so, while its
- * circuit is closed. Waits that the agent asks for (`Retry-After`) end with `maxWaitMs`. Never throws for an agent's
+ * circuit is closed. Waits that the agent asks for (`Retry-After`) end with `tryForMs`. Never throws for an agent's
  * failure: an open circuit is AGENT_CIRCUIT_OPEN, or, when it opened between two attempts, the last error.
  * Returns when every attempt is stored.
  * @throws {StorageUnavailableError} an attempt could not be stored, and was not made
@@ -418,11 +401,11 @@ export async function askAgent(
     Object.assign(attempt, { code: error.code, disposition: error.disposition, ...errorOfSaid(error.said) });
     const retryAfterMs = error instanceof AgentUnavailableError ? error.retryAfterMs : undefined;
     const isAway = error instanceof AgentUnavailableError && error.isAway;
-    const isPatient = isAway && clock.monotonicMs() - startedMs < (policy.patienceMs ?? 0);
-    const isOver = !mayRetry(error, policy) || (made >= policy.attempts && !isPatient);
-    const leftMs = retryAfterMs === undefined ? undefined : policy.maxWaitMs - waitedMs;
-    const isOutOfTime = !isOver && leftMs !== undefined && leftMs <= 0;
-    const isLast = isOver || isOutOfTime;
+    const isTried = isAway ? clock.monotonicMs() - startedMs >= policy.tryForMs : made >= MAX_ATTEMPTS;
+    const isRepeated = mayRetry(error, policy) && policy.tryForMs > 0;
+    const leftMs = retryAfterMs === undefined ? undefined : policy.tryForMs - waitedMs;
+    const isOutOfTime = isRepeated && leftMs !== undefined && leftMs <= 0;
+    const isLast = !isRepeated || isTried || isOutOfTime;
     const fields = { attempt: attempt.attempt, code: error.code, error: error.message, isLast };
     const event = error instanceof MediaError ? 'file of the message not loaded' : 'agent did not answer';
     deps.log.warn(isOutOfTime ? { ...fields, waitedMs } : fields, event);
@@ -464,7 +447,7 @@ function mayRetry(error: Wa2aiError, { uncertain }: AttemptPolicy): boolean {
   return error.disposition === 'retry' || (error.disposition === 'uncertain' && uncertain === 'retry');
 }
 
-/** The error of an agent that sent `Retry-After` until the route's patience was used up. */
+/** The error of an agent that sent `Retry-After` until the route's time was over. */
 function outOfTime(error: Wa2aiError, waitedMs: number): Wa2aiError {
   const seconds = Math.round(waitedMs / 1_000);
   return new AgentUnavailableError(say('agent.out-of-time', { error: error.said, seconds }), {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oldTryForMs } from '../../config/config-fields.ts';
 import type { RouteConfig } from '../../core/models.ts';
 import { issueOf, PHRASES, say } from '../../core/phrases.ts';
 import { conversationFields, mediaField } from '../../core/policies/conversation-fields.ts';
@@ -9,32 +10,18 @@ import { notBlank } from './setting-fields.ts';
 export type WireConfig = Record<string, unknown>;
 
 const ownTextField = z.string().max(4096).refine(notBlank, PHRASES['field.not-blank']);
-const waitField = z.int().min(0).max(3_600_000);
+const MAX_TRY_FOR_MS = 3_600_000;
 
 const failureField = z
   .strictObject({
-    attempts: z
+    tryForMs: z
       .int()
-      .min(1)
-      .max(20)
+      .min(0)
+      .max(MAX_TRY_FOR_MS)
       .optional()
       .describe(
-        'Minimum number of attempts per message when the agent rejects it. Default: WA2AI_AGENT_ATTEMPTS.',
+        'How long to try an agent that is not available (no connection, 429, 502, 503), in milliseconds; other failures that a repeat may end get three attempts. The chat waits. 0: one attempt. Default: WA2AI_AGENT_TRY_FOR, beside a fallback at most 5000.',
       ),
-    patienceMs: waitField
-      .optional()
-      .describe(
-        'Keep retrying an unavailable agent (no connection, 429, 502, 503) for this long, in milliseconds, even after `attempts`. Default: 0 beside attempts or a fallback, else WA2AI_AGENT_PATIENCE_MS. Also the limit of all waits of a message together when the agent asks for them with `Retry-After`; 0: no such wait. Default of that limit: WA2AI_AGENT_PATIENCE_MS (120000 if that is 0), and at least `maxRetryAfterMs`.',
-      ),
-    backoffMs: waitField
-      .optional()
-      .describe('Upper limit of the first wait between attempts, in milliseconds. Default: 500.'),
-    maxBackoffMs: waitField
-      .optional()
-      .describe('Upper limit of every wait between attempts, in milliseconds. Default: 10000.'),
-    maxRetryAfterMs: waitField
-      .optional()
-      .describe('Longest `Retry-After` that wa2ai waits in full, in milliseconds. Default: 120000.'),
     uncertain: z
       .enum(['retry', 'dead-letter'])
       .optional()
@@ -65,10 +52,7 @@ const failureField = z
       .describe('Sent as the reply when the agent has failed; the message then counts as answered.'),
   })
   .superRefine((failure, context) => {
-    const { backoffMs, maxBackoffMs, fallbackRouteId, fallbackText } = failure;
-    if (backoffMs !== undefined && maxBackoffMs !== undefined && backoffMs > maxBackoffMs) {
-      context.addIssue({ code: 'custom', path: ['maxBackoffMs'], message: PHRASES['field.below-backoff'] });
-    }
+    const { fallbackRouteId, fallbackText } = failure;
     if (fallbackRouteId !== undefined && fallbackText !== undefined) {
       const message = PHRASES['field.not-with-fallback-route'];
       context.addIssue({ code: 'custom', path: ['fallbackText'], message });
@@ -110,6 +94,9 @@ const OLD_NAMES = {
   unsupportedNotice: ['notices', 'unsupported'],
 } as const;
 
+/** What said how long to try. */
+const OLD_TRY_NAMES = ['attempts', 'patienceMs', 'backoffMs', 'maxBackoffMs', 'maxRetryAfterMs'] as const;
+
 /** A config with the names of now, and the earlier names that it had. An earlier name decides where both are there. */
 export function withNewConfigNames(config: unknown) {
   let value = config;
@@ -121,7 +108,35 @@ export function withNewConfigNames(config: unknown) {
     value = { ...others, [group]: isObject(fields) ? { ...fields, [field]: old } : fields };
     renamed.push({ from, to: `${group}.${field}` });
   }
+  if (isObject(value) && isObject(value.failure)) {
+    const { failure } = value;
+    const old = OLD_TRY_NAMES.filter((name) => Object.hasOwn(failure, name));
+    renamed.push(...old.map((name) => ({ from: `failure.${name}`, to: 'failure.tryForMs' })));
+    if (old.length > 0) value = { ...value, failure: withTryFor(failure) };
+  }
   return { value, renamed };
+}
+
+function withTryFor(failure: Record<string, unknown>): Record<string, unknown> {
+  const others = Object.entries(failure).filter(([name]) => !OLD_TRY_NAMES.some((old) => old === name));
+  const tryForMs = tryForOf(failure);
+  return { ...Object.fromEntries(others), ...(tryForMs !== undefined && { tryForMs }) };
+}
+
+/** The time in which as many attempts were made; null in a patch that removes it, undefined when nothing said it. */
+function tryForOf({
+  attempts,
+  patienceMs,
+  maxRetryAfterMs,
+}: Record<string, unknown>): number | null | undefined {
+  const given = [attempts, patienceMs, maxRetryAfterMs].filter((value) => value !== undefined);
+  if (given.length === 0) return undefined;
+  const [count, waitMs] = [attempts, patienceMs ?? maxRetryAfterMs].map((value) =>
+    typeof value === 'number' ? value : undefined,
+  );
+  if (count === undefined && waitMs === undefined) return null;
+  if (count === 1) return waitMs ?? 0;
+  return Math.min(Math.max(waitMs ?? 0, oldTryForMs(count)), MAX_TRY_FOR_MS);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -128,7 +128,7 @@ function deps(): AnswerDeps {
       },
       endpointOf: ({ agentEndpoint }) => agentEndpoint,
     },
-    policy: { attempts: 1, backoffMs: () => 0 },
+    policy: { tryForMs: 0, backoffMs: () => 0 },
     circuits: new CircuitBreakers(),
     ...shaping(),
     policies: [
@@ -182,7 +182,7 @@ describe('answerMessage', () => {
     const asked: string[] = [];
     const offering = {
       ...deps(),
-      policy: { attempts: 3, backoffMs: () => 0 },
+      policy: { tryForMs: 60_000, backoffMs: () => 0 },
       history: {
         pastTurns: async (...given: [string, string, number]) => {
           asked.push(`history ${given[1]} ${given[2]}`);

@@ -36,7 +36,7 @@ function agent(...ends: Array<AgentResponse | Error>): AgentClient & { asks: num
   };
 }
 
-function deps(attempts = 3) {
+function deps(tryForMs = 60_000) {
   const clock = new FakeClock();
   const stop = new AbortController();
   const waits: Array<number | undefined> = [];
@@ -57,8 +57,7 @@ function deps(attempts = 3) {
     log: recordingLog(),
     stopping: stop.signal,
     policy: {
-      attempts,
-      maxWaitMs: Infinity,
+      tryForMs,
       backoffMs: (_attempt: number, retryAfterMs: number | undefined) => {
         waits.push(retryAfterMs);
         return retryAfterMs ?? 1_000;
@@ -69,7 +68,7 @@ function deps(attempts = 3) {
 
 describe('askAgent', () => {
   it('says in the log that a file was not loaded, and not that the agent failed', async () => {
-    const { log, ...rest } = deps(1);
+    const { log, ...rest } = deps(0);
     const failing = agent(new MediaError('MEDIA_GONE', { sentence: 'It is gone.' }));
     await askAgent({ ...rest, log }, failing, 'http://a', message);
     expect(log.lines).toMatchObject([
@@ -85,7 +84,7 @@ describe('askAgent', () => {
 
   it('refuses an answer that would be hundreds of messages', async () => {
     const answerOf = async (chars: number) =>
-      askAgent(deps(1), agent({ success: true, response: 'x'.repeat(chars) }), 'http://agent', message);
+      askAgent(deps(0), agent({ success: true, response: 'x'.repeat(chars) }), 'http://agent', message);
     expect(await answerOf(MAX_ANSWER_CHARS)).toMatchObject({ kind: 'answer' });
     expect(await answerOf(MAX_ANSWER_CHARS + 1)).toMatchObject({
       kind: 'failed',
@@ -107,30 +106,29 @@ describe('askAgent', () => {
     expect(await asked).toMatchObject({ kind: 'answer', attempts: 2, agentMs: 7_000 });
   });
 
-  it('gives up after the allowed attempts with the last error', async () => {
-    const d = deps(2);
+  it('gives up after three attempts with the last error', async () => {
+    const d = deps();
     const client = agent(
-      new AgentUnavailableError({ sentence: 'first' }),
-      new AgentUnavailableError({ sentence: 'second' }),
+      ...['first', 'second', 'third'].map((sentence) => new AgentUnavailableError({ sentence })),
     );
     const asked = askAgent(d, client, 'http://agent', message);
     await settle();
     await d.clock.advanceMs(1_000);
-    expect(await asked).toMatchObject({ kind: 'failed', attempts: 2, error: { message: 'second' } });
+    await d.clock.advanceMs(1_000);
+    expect(await asked).toMatchObject({ kind: 'failed', attempts: 3, error: { message: 'third' } });
   });
 
-  describe('with patience for an unavailable agent', () => {
+  describe('with an agent that is not available', () => {
     const away = () => new AgentUnavailableError({ sentence: 'away' }, { isAway: true });
     async function patient(...ends: Array<AgentResponse | Error>) {
-      const d = deps(2);
+      const d = deps();
       const client = agent(...ends);
-      const patience = { ...d, policy: { ...d.policy, patienceMs: 60_000 } };
-      const asked = askAgent(patience, client, 'http://agent', message);
+      const asked = askAgent(d, client, 'http://agent', message);
       await settle();
       return { d, client, asked };
     }
 
-    it('continues after the allowed attempts, and returns the answer when the agent is available', async () => {
+    it('tries longer, and returns the answer when the agent is available', async () => {
       const { d, client, asked } = await patient(...Array.from({ length: 30 }, away), {
         success: true,
         response: 'ok',
@@ -140,7 +138,7 @@ describe('askAgent', () => {
       expect(await asked).toMatchObject({ kind: 'answer', attempts: 31, agentMs: 30_000 });
     });
 
-    it('gives up when the patience ends, with the first and the last attempt in the trace', async () => {
+    it('gives up when the time is over, with the first and the last attempt in the trace', async () => {
       const { d, client, asked } = await patient(...Array.from({ length: 100 }, away));
       for (let second = 0; second < 70; second++) await d.clock.advanceMs(1_000);
       const { attempts, trace } = await asked;
@@ -178,11 +176,10 @@ describe('askAgent', () => {
     const busy = () =>
       new AgentUnavailableError({ sentence: 'status 503' }, { retryAfterMs: 50_000, isAway: true });
 
-    it('waits at most maxWaitMs in total, and reports it', async () => {
-      const d = deps(20);
-      const limited = { ...d, policy: { ...d.policy, patienceMs: 120_000, maxWaitMs: 120_000 } };
+    it('waits at most tryForMs in total, and reports it', async () => {
+      const d = deps(120_000);
       const client = agent(...Array.from({ length: 50 }, busy));
-      const asked = askAgent(limited, client, 'http://agent', message);
+      const asked = askAgent(d, client, 'http://agent', message);
       await settle();
       for (let second = 0; second < 300; second++) await d.clock.advanceMs(1_000);
       const outcome = await asked;
@@ -193,16 +190,15 @@ describe('askAgent', () => {
         error: {
           code: 'AGENT_UNAVAILABLE',
           message:
-            'status 503 The agent asked for more time (Retry-After) after 120 s of waiting, the limit of patienceMs.',
+            'status 503 The agent asked for more time (Retry-After) after 120 s of waiting, the limit of tryForMs.',
         },
       });
     });
 
     it('returns the answer that comes after the last wait', async () => {
-      const d = deps(20);
-      const limited = { ...d, policy: { ...d.policy, maxWaitMs: 60_000 } };
+      const d = deps();
       const client = agent(busy(), busy(), { success: true, response: 'ok' });
-      const asked = askAgent(limited, client, 'http://agent', message);
+      const asked = askAgent(d, client, 'http://agent', message);
       await settle();
       for (let second = 0; second < 60; second++) await d.clock.advanceMs(1_000);
       expect(await asked).toMatchObject({ kind: 'answer', attempts: 3 });

@@ -33,7 +33,7 @@ const busy = (retryAfterMs?: number) =>
 function deps(
   agents: Record<string, End[]>,
   routes: Route[] = [],
-  patienceMs = 0,
+  tryForMs = 60_000,
   more: Partial<AgentClient> = {},
 ) {
   const asked: string[] = [];
@@ -58,10 +58,9 @@ function deps(
     agents: { clientFor, endpointOf: ({ agentEndpoint }) => agentEndpoint },
     routes: { get: async (id) => routes.find((route) => route.id === id) },
     policy: {
-      attempts: 2,
-      patienceMs,
-      backoffMs: (attempt, retryAfterMs, limits) =>
-        backoffMs({ ...limits, attempt, retryAfterMs, random: () => 0.999_999 }),
+      tryForMs,
+      backoffMs: (attempt, retryAfterMs) =>
+        backoffMs({ maxRetryAfterMs: 3_600_000, attempt, retryAfterMs, random: () => 0.999_999 }),
     },
     circuits: new CircuitBreakers(),
     clock,
@@ -87,93 +86,72 @@ const waitsOf = (answer: Awaited<ReturnType<typeof askWithFallback>>) =>
   );
 
 describe('askWithFallback', () => {
-  it("applies the attempts and the patience of the route's failure settings", async () => {
-    const route = aRoute({
-      config: { failure: { attempts: 4, backoffMs: 100, maxBackoffMs: 250 } },
-    });
-    const { ask, asked } = deps({ [route.id]: [busy()] });
-    const answer = await ask(route);
-    expect(asked).toHaveLength(4);
-    expect(answer).toMatchObject({ kind: 'failed', attempts: 4, error: { code: 'AGENT_UNAVAILABLE' } });
-    expect(waitsOf(answer)).toEqual([99, 199, 249, undefined]);
-  });
-
-  describe('by default patient with an unavailable agent', () => {
+  describe('without settings of failures', () => {
     const away = () => new AgentUnavailableError({ sentence: 'Nobody is there.' }, { isAway: true });
-    const ends = [away(), away(), away(), hello];
+    const ends = [away(), away(), away(), away(), hello];
     const DAY_MS = 86_400_000;
 
-    it.each([
-      ['says nothing of failures', {}],
-      ['says how long to wait between asks', { maxBackoffMs: 1_000 }],
-    ])('waits for the agent when the route %s', async (_name, failure) => {
-      const route = aRoute({ config: { failure } });
+    it('tries an agent that is not available as long as the service says', async () => {
+      const route = aRoute();
       const { ask } = deps({ [route.id]: [...ends] }, [], DAY_MS);
-      expect(await ask(route)).toMatchObject({ kind: 'answer', attempts: 4 });
+      expect(await ask(route)).toMatchObject({ kind: 'answer', attempts: 5 });
+    });
+
+    it('asks an agent three times that is there and does not answer', async () => {
+      const route = aRoute();
+      const { ask } = deps({ [route.id]: [busy()] }, [], DAY_MS);
+      const answer = await ask(route);
+      expect(answer).toMatchObject({ kind: 'failed', attempts: 3, error: { code: 'AGENT_UNAVAILABLE' } });
+      expect(waitsOf(answer)).toEqual([499, 999, undefined]);
     });
 
     it.each([
-      ['how often to ask', { attempts: 2 }],
-      ['what to say instead', { fallbackText: 'Call 555.' }],
-      ['whom to ask instead', { fallbackRouteId: 'gone' }],
-    ])('does not wait when the route says %s', async (_name, failure) => {
+      ['a text', { fallbackText: 'Call 555.' }],
+      ['a route', { fallbackRouteId: 'gone' }],
+    ])('does not wait longer than five seconds for %s instead', async (_name, failure) => {
       const route = aRoute({ config: { failure } });
-      const { ask, asked } = deps({ [route.id]: [...ends] }, [], DAY_MS);
-      expect((await ask(route)).kind).not.toBe('answer');
-      expect(asked).toHaveLength(2);
-    });
-
-    it('waits as long as the route says, whatever else it says', async () => {
-      const failure = { attempts: 1, patienceMs: DAY_MS, fallbackText: 'Call 555.' };
-      const route = aRoute({ config: { failure } });
-      const { ask } = deps({ [route.id]: [...ends] });
-      expect(await ask(route)).toMatchObject({ kind: 'answer', attempts: 4 });
+      const { ask } = deps({ [route.id]: [busy(60_000), busy(60_000), hello] }, [], DAY_MS);
+      const answer = await ask(route);
+      expect(answer.kind).not.toBe('answer');
+      expect(waitsOf(answer)).toEqual([5_000, undefined]);
     });
   });
 
-  it("waits as long as the agent's Retry-After says, all waits together up to the route's limit", async () => {
-    const route = aRoute({ config: { failure: { attempts: 3, maxRetryAfterMs: 200_000 } } });
+  it('tries as long as the route says, also beside a fallback', async () => {
+    const route = aRoute({ config: { failure: { tryForMs: 200_000, fallbackText: 'Call 555.' } } });
     const { ask } = deps({ [route.id]: [busy(180_000), busy(900_000), hello] });
     const answer = await ask(route);
     expect(waitsOf(answer)).toEqual([198_000, 2_000, undefined]);
     expect(answer).toMatchObject({ kind: 'answer', attempts: 3 });
   });
 
-  it.each([
-    ['the patience of the service, for a route with a number of attempts', { attempts: 20 }, 120_000],
-    [
-      'the longest Retry-After that the route accepts',
-      { attempts: 20, maxRetryAfterMs: 3_600_000 },
-      3_600_000,
-    ],
-    ["the route's own patience", { attempts: 20, patienceMs: 5_000, maxRetryAfterMs: 3_600_000 }, 5_000],
-    ['nothing when the route has no patience', { attempts: 20, patienceMs: 0 }, 0],
-  ])('waits at most %s for an agent that asks for an hour', async (_name, failure, limitMs) => {
-    const route = aRoute({ config: { failure } });
-    const { ask } = deps({ [route.id]: [busy(3_600_000)] }, [], 120_000);
-    const answer = await ask(route);
-    const waits = waitsOf(answer).map((waitMs) => waitMs ?? 0);
-    expect(waits.reduce((sum, waitMs) => sum + waitMs, 0)).toBe(limitMs);
-    expect(answer).toMatchObject({
-      kind: 'failed',
-      said: { sentence: expect.stringContaining('patienceMs') },
-    });
+  it('asks once when the route says 0', async () => {
+    const route = aRoute({ config: { failure: { tryForMs: 0 } } });
+    const { ask, asked } = deps({ [route.id]: [busy(1_000)] });
+    expect(await ask(route)).toMatchObject({ kind: 'failed', said: { sentence: 'The agent is busy.' } });
+    expect(asked).toHaveLength(1);
   });
 
-  it('waits at most the patience of the service for an agent that repeatedly responds with Retry-After', async () => {
-    const route = aRoute({ config: { failure: { attempts: 5 } } });
-    const { ask } = deps({ [route.id]: [busy(600_000)] }, [], 120_000);
-    const answer = await ask(route);
-    const waits = waitsOf(answer).map((waitMs) => waitMs ?? 0);
-    expect(waits.reduce((sum, waitMs) => sum + waitMs, 0)).toBe(120_000);
-    expect(answer).toMatchObject({
-      kind: 'failed',
-      said: { sentence: expect.stringContaining('patienceMs') },
-    });
-  });
+  it.each([
+    ['the service', {}, 120_000],
+    ['the route', { tryForMs: 5_000 }, 5_000],
+  ])(
+    'waits at most as long as %s says for an agent that asks for an hour',
+    async (_name, failure, limitMs) => {
+      const route = aRoute({ config: { failure } });
+      const { ask } = deps({ [route.id]: [busy(3_600_000)] }, [], 120_000);
+      const answer = await ask(route);
+      const waits = waitsOf(answer).map((waitMs) => waitMs ?? 0);
+      expect(waits.reduce((sum, waitMs) => sum + waitMs, 0)).toBe(limitMs);
+      expect(answer).toMatchObject({
+        kind: 'failed',
+        said: { sentence: expect.stringContaining('tryForMs') },
+      });
+    },
+  );
 
   it('calls the fallback route once when the agent failed finally, and records it in the trace', async () => {
-    const spare = aRoute({ config: { failure: { attempts: 9 } } });
+    const spare = aRoute({ config: { failure: { tryForMs: 9_000 } } });
     const route = aRoute({ config: { failure: { fallbackRouteId: spare.id } } });
     const { ask, asked } = deps(
       { [route.id]: [new AgentProtocolError({ sentence: 'status 400' })], [spare.id]: [hello] },
@@ -195,7 +173,7 @@ describe('askWithFallback', () => {
   ])("applies the fallback route's %s to a run that may have happened", async (_name, failure, expected) => {
     const spare = aRoute({ config: { failure } });
     const route = aRoute({
-      config: { failure: { attempts: 1, uncertain: 'retry', fallbackRouteId: spare.id } },
+      config: { failure: { tryForMs: 0, uncertain: 'retry', fallbackRouteId: spare.id } },
     });
     const { ask, given } = deps({ [route.id]: [busy()], [spare.id]: [hello] }, [spare]);
     await ask(route, { earlierAttempts: 1, mayHaveRun: true });
@@ -204,8 +182,8 @@ describe('askWithFallback', () => {
 
   it('calls a failing fallback once and its own fallback never', async () => {
     const route = aRoute();
-    const spare = aRoute({ config: { failure: { attempts: 5, fallbackRouteId: route.id } } });
-    route.config = { failure: { attempts: 1, fallbackRouteId: spare.id } };
+    const spare = aRoute({ config: { failure: { tryForMs: 5_000, fallbackRouteId: route.id } } });
+    route.config = { failure: { tryForMs: 0, fallbackRouteId: spare.id } };
     const { ask, asked } = deps({ [route.id]: [busy()], [spare.id]: [busy()] }, [route, spare]);
     const answer = await ask(route);
     expect(asked).toEqual([route.id, spare.id]);
@@ -226,7 +204,7 @@ describe('askWithFallback', () => {
     ['other-environment', aRoute({ environment: 'prod' })],
   ])('fails with the reason when the fallback route is %s', async (outcome, spare) => {
     const id = spare?.id ?? 'gone';
-    const route = aRoute({ config: { failure: { attempts: 1, fallbackRouteId: id } } });
+    const route = aRoute({ config: { failure: { tryForMs: 0, fallbackRouteId: id } } });
     const { ask, asked } = deps({ [route.id]: [busy()] }, spare ? [spare] : []);
     const answer = await ask(route);
     expect(asked).toEqual([route.id]);
@@ -238,7 +216,7 @@ describe('askWithFallback', () => {
   });
 
   it('returns the fallback text when the agent failed finally', async () => {
-    const route = aRoute({ config: { failure: { attempts: 1, fallbackText: 'Call 555.' } } });
+    const route = aRoute({ config: { failure: { tryForMs: 0, fallbackText: 'Call 555.' } } });
     const { ask } = deps({ [route.id]: [busy()] });
     expect(await ask(route)).toMatchObject({
       kind: 'fallback-text',
@@ -248,7 +226,7 @@ describe('askWithFallback', () => {
   });
 
   it('pauses an endpoint that failed too often, for each route to it, and calls it again later', async () => {
-    const failure = { attempts: 1, circuit: { failures: 2, openMs: 60_000 } };
+    const failure = { tryForMs: 0, circuit: { failures: 2, openMs: 60_000 } };
     const route = aRoute({ config: { failure } });
     const sibling = aRoute({ config: { failure } });
     const other = aRoute({ agentEndpoint: 'http://127.0.0.1:9999', config: { failure } });
@@ -271,9 +249,9 @@ describe('askWithFallback', () => {
   });
 
   it('pauses only the agent that failed, where each person has one', async () => {
-    const route = aRoute({ config: { failure: { attempts: 1, circuit: { failures: 2, openMs: 60_000 } } } });
+    const route = aRoute({ config: { failure: { tryForMs: 0, circuit: { failures: 2, openMs: 60_000 } } } });
     const ends = { [route.id]: [busy(), busy(), hello] };
-    const { ask, asked } = deps(ends, [], 0, { agentIdFor: ({ from }) => from });
+    const { ask, asked } = deps(ends, [], 60_000, { agentIdFor: ({ from }) => from });
     const from = (person: string) => ({ message: { ...turn.message, from: person } });
     await ask(route, from('ana'));
     await ask(route, from('ana'));
@@ -283,11 +261,11 @@ describe('askWithFallback', () => {
   });
 
   it('ends with the last error when the circuit opens between two attempts of one message', async () => {
-    const failure = { attempts: 9, backoffMs: 10, circuit: { failures: 3, openMs: 3_600_000 } };
+    const failure = { circuit: { failures: 2, openMs: 3_600_000 } };
     const route = aRoute({ config: { failure } });
     const { asked, ask } = deps({ [route.id]: [busy()] });
     const answer = await ask(route);
-    expect(asked).toHaveLength(3);
+    expect(asked).toHaveLength(2);
     expect(answer).toMatchObject({ kind: 'failed', error: { code: 'AGENT_UNAVAILABLE' } });
   });
 });

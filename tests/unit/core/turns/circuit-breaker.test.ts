@@ -96,7 +96,7 @@ describe.each([5 * HOUR_MS, -5 * HOUR_MS])('a clock that is set by %i ms', (jump
         {
           clock,
           log: recordingLog(),
-          policy: { attempts: 1, maxWaitMs: 0, backoffMs: () => 0 },
+          policy: { tryForMs: 0, backoffMs: () => 0 },
           circuit: {
             breakers,
             endpoint: 'http://agent',

@@ -145,7 +145,7 @@ describe('ChatWorker', () => {
     ]);
   });
 
-  it('goes on to the next message when an agent asks for more time than the route has patience', async () => {
+  it('goes on to the next message when an agent asks for more time than the route tries it', async () => {
     const agent = async ({ text }: { text: string }) => {
       if (text === 'one')
         throw new AgentUnavailableError(
@@ -154,7 +154,7 @@ describe('ChatWorker', () => {
         );
       return { success: true, response: `re ${text}` };
     };
-    const failure = { attempts: 20, maxRetryAfterMs: 600_000 };
+    const failure = { tryForMs: 600_000 };
     const { worker, clock, state } = await setup(['one', 'two'], { agent, failure });
     void worker.run();
     await settle();
@@ -163,7 +163,7 @@ describe('ChatWorker', () => {
     await clock.advanceMs(1);
     expect([...state.messages.values()].map((message) => message.state)).toEqual(['dead', 'answered']);
     expect(state.deadLetters).toMatchObject([
-      { reason: 'AGENT_UNAVAILABLE', error: expect.stringContaining('patienceMs') },
+      { reason: 'AGENT_UNAVAILABLE', error: expect.stringContaining('tryForMs') },
     ]);
   });
 

@@ -378,7 +378,7 @@ describe('An answer that grows in one message', () => {
 
   it('becomes the answer of the next attempt', async () => {
     const { ask, shown, deps, clock } = setup(edit);
-    deps.policy = { attempts: 2, backoffMs: () => 0 };
+    deps.policy = { tryForMs: 60_000, backoffMs: () => 0 };
     let attempt = 0;
     await ask(async (write) => {
       if (++attempt === 2) return says('The second.');

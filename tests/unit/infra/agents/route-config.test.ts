@@ -7,6 +7,7 @@ import {
   routeConfigOf,
   storedConfigCheck,
   wireConfigOf,
+  withNewConfigNames,
 } from '../../../../router/src/infra/agents/route-config.ts';
 import { secretField } from '../../../../router/src/infra/agents/setting-fields.ts';
 
@@ -34,6 +35,26 @@ function problemsOf(config: unknown): string[] {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')}: ${message}`);
 }
 
+describe('earlier names of a config', () => {
+  it.each([
+    [{ attempts: 1 }, { tryForMs: 0 }],
+    [{ attempts: 1, patienceMs: 60_000 }, { tryForMs: 60_000 }],
+    [
+      { attempts: 4, fallbackText: 'Later.' },
+      { tryForMs: 3_500, fallbackText: 'Later.' },
+    ],
+    [{ patienceMs: 0 }, { tryForMs: 1_500 }],
+    [{ attempts: 3, maxRetryAfterMs: 200_000 }, { tryForMs: 200_000 }],
+    [{ backoffMs: 10, maxBackoffMs: 20 }, {}],
+    [{ patienceMs: null }, { tryForMs: null }],
+  ])('say how long to try: %j is %j', (failure, expected) => {
+    const { value, renamed } = withNewConfigNames({ ...good, failure });
+    expect(value).toEqual({ ...good, failure: expected });
+    const old = Object.keys(failure).filter((name) => name !== 'fallbackText');
+    expect(renamed).toEqual(old.map((name) => ({ from: `failure.${name}`, to: 'failure.tryForMs' })));
+  });
+});
+
 describe('the config of a route', () => {
   it.each([
     [{}],
@@ -50,19 +71,16 @@ describe('the config of a route', () => {
   });
 
   it.each([
-    [{ attempts: 1 }, []],
-    [{ attempts: 20, patienceMs: 0, backoffMs: 3_600_000 }, []],
-    [{ backoffMs: 10, maxBackoffMs: 10 }, []],
-    [{ backoffMs: 11, maxBackoffMs: 10 }, ['failure.maxBackoffMs: must not be below backoffMs']],
+    [{ tryForMs: 0 }, []],
+    [{ tryForMs: 3_600_000 }, []],
     [{ circuit: { failures: 1, openMs: 100 }, fallbackText: 'Sorry.' }, []],
   ])('accepts the failure policy %j except for %j', (failure, problems) => {
     expect(problemsOf({ ...good, failure })).toEqual(problems);
   });
 
   it.each([
-    [{ attempts: 21 }],
-    [{ patienceMs: 3_600_001 }],
-    [{ backoffMs: -1 }],
+    [{ tryForMs: 3_600_001 }],
+    [{ tryForMs: -1 }],
     [{ uncertain: 'drop' }],
     [{ circuit: { failures: 0, openMs: 100 } }],
     [{ circuit: { failures: 1, openMs: 99 } }],

@@ -58,7 +58,7 @@ describe('routeReader', () => {
     [[]],
     [null],
     ['text'],
-    [{ failure: { attempts: 0 }, adk: { appName: 'a' } }],
+    [{ failure: { tryForMs: -1 }, adk: { appName: 'a' } }],
   ])('keeps a route whose stored config is %j, with the reason and without a config', (config) => {
     const route = read(row(config));
     expect(route.damage).toEqual(expect.stringMatching(/./));
