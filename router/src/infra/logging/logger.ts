@@ -1,13 +1,20 @@
 import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
-import { type LoggerOptions, levels, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
+import {
+  type LoggerOptions,
+  levels,
+  type Logger as PinoLogger,
+  pino,
+  stdSerializers,
+  stdTimeFunctions,
+} from 'pino';
 import { Wa2aiError } from '../../core/errors.ts';
 import { LogThrottle } from '../../core/logger.ts';
 import { formatForTerminal, LogOutput } from './log-output.ts';
 import type { LogRing } from './log-ring.ts';
 
 /** Fields that may contain a secret. Their values never reach a log line. */
-const SECRET_FIELDS = [
+const SECRET_FIELDS = new Set([
   'apiKey',
   'password',
   'authorization',
@@ -17,7 +24,7 @@ const SECRET_FIELDS = [
   'passkey',
   'creds',
   'databaseUrl',
-];
+]);
 
 /** Lines of this level and above do not wait for others: they may be the last ones. */
 const AT_ONCE = levels.values.warn ?? 0;
@@ -44,10 +51,10 @@ export function createLogger(options: {
         if (shouldLog(throttle, args)) method.apply(this, args);
       },
     },
-    formatters: { level: (level) => ({ level }) },
+    formatters: { level: (level) => ({ level }), log: redacted },
+    serializers: { err: (error) => redacted({ err: stdSerializers.err(error) }).err },
     timestamp: stdTimeFunctions.isoTime,
     base: undefined,
-    redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
   };
   const shown = options.format === 'json' ? output : prettyOutput(output);
   const { ring } = options;
@@ -65,7 +72,34 @@ export function createLogger(options: {
       done();
     },
   };
-  return pino(base, destination);
+  const logger = pino(base, destination);
+  // Children inherit it; pino formats their fields by no formatter.
+  const { child } = logger;
+  logger.child = function (this: PinoLogger, fields, options) {
+    return child.call(this, redacted(fields), options) as ReturnType<typeof child>;
+  } as typeof child;
+  return logger;
+}
+
+/**
+ * The fields with their secrets replaced, also one level deep. pino's own redaction clones every line, which was 8 % of what a
+ * message allocates; this one copies only what has a secret.
+ */
+function redacted(fields: Record<string, unknown>, depth = 1): Record<string, unknown> {
+  let shown = fields;
+  for (const [name, value] of Object.entries(fields)) {
+    const isNested = depth > 0 && typeof value === 'object' && value !== null;
+    let safe = value;
+    if (SECRET_FIELDS.has(name) && value !== undefined) safe = '[redacted]';
+    // pino makes a new object of the error in `err`; see the serializer.
+    else if (isNested && !(name === 'err' && value instanceof Error)) {
+      safe = redacted(value as Record<string, unknown>, depth - 1);
+    }
+    if (safe === value) continue;
+    if (shown === fields) shown = { ...fields };
+    shown[name] = safe;
+  }
+  return shown;
 }
 
 /** The last lines are written when the process ends. */

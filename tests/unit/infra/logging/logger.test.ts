@@ -34,6 +34,10 @@ describe('createLogger', () => {
     const { log, lines } = setup(format);
     const secrets = { apiKey: 's3cret', password: 's3cret', headers: { authorization: 's3cret' } };
     log.info({ ...secrets, request: secrets }, 'request received');
+    log.child({ ...secrets, account: secrets }).info('account added');
+    const error = Object.assign(new Error('refused'), secrets);
+    log.error({ err: error, cause: error }, 'request failed');
+    expect(lines().join('\n')).toContain('request failed');
     expect(lines().join('\n')).toContain('[redacted]');
     expect(lines().join('\n')).not.toContain('s3cret');
   });
