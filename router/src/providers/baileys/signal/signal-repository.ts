@@ -499,9 +499,9 @@ async function moveSessions(
   to: string,
   isNewAddress: boolean,
 ): Promise<string | undefined> {
-  const records = await recordsOf(keys, [from, to]);
-  const source = records[from];
+  const { [from]: source } = await recordsOf(keys, [from]);
   if (!source?._sessions) return undefined;
+  const records = { [from]: source, ...(await recordsOf(keys, [to])) };
   const identities = await identitiesOf(keys, records, [from, to]);
   const all = Object.entries(source._sessions);
   const moved = all.filter(([, session]) => mayMove(session, identities[to], isNewAddress));
