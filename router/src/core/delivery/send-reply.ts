@@ -338,8 +338,11 @@ function notLoaded(error: unknown): never {
   throw new Failed(error.said, { cause: error });
 }
 
-/** Most acks come sooner than this and say more than that the bytes were written: one write is enough for both. */
-const ACK_GRACE_MS = 250;
+/**
+ * Most acks are stored sooner than this and say more than that the bytes were written: one write is enough for both. The
+ * connection gathers acks for half a second.
+ */
+const ACK_GRACE_MS = 1_000;
 
 interface SentMarkerDeps {
   outbox: Pick<Outbox, 'markSent'>;
@@ -347,7 +350,7 @@ interface SentMarkerDeps {
   log: Logger;
 }
 
-/** Marks replies as sent in the outbox, unless WhatsApp acknowledges them within 250 ms. */
+/** Marks replies as sent in the outbox, unless an acknowledgement of WhatsApp is stored within a second. */
 export class SentMarker {
   readonly #deps: SentMarkerDeps;
   /** Rows whose bytes are written and whose ack did not come yet, by WhatsApp id. */

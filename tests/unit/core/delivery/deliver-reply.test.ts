@@ -474,7 +474,7 @@ describe('ReplyDelivery', () => {
     delivery.deliver(rows.put(reply(1, 'a'), reply(2, 'b')));
     await settle();
     delivery.acknowledged(['WA1']);
-    await clock.advanceMs(250);
+    await clock.advanceMs(1_000);
     expect([rows.state(1), rows.state(2)]).toEqual(['sending', 'sent']);
   });
 

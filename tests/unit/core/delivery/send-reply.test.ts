@@ -74,7 +74,7 @@ describe('ReplySender', () => {
     await sender.send(reply);
     expect(sent).toEqual(['WA1']);
     expect(row()?.state).toBe('sending');
-    await clock.advanceMs(250);
+    await clock.advanceMs(1_000);
     expect(row()?.state).toBe('sent');
   });
 

@@ -74,7 +74,7 @@ function timeOf(seconds: string | undefined, nowMs: number): number {
 const MAX_AHEAD_MS = 24 * 60 * 60 * 1_000;
 
 /** Nobody waits for a receipt, and the ack and the delivery of one message then need one write. */
-const GATHER_MS = 250;
+const GATHER_MS = 500;
 /** Wait before another attempt. It is short: a message without a stored ack is sent again. */
 const RETRY_MS = 5_000;
 /** Beyond this the oldest receipts are dropped: nothing waits for them. */

@@ -87,7 +87,7 @@ describe('passing on receipts', () => {
     }, recordingLog());
     batch.add([item('A')]);
     batch.add([item('B'), item('C')]);
-    await vi.advanceTimersByTimeAsync(300);
+    await vi.advanceTimersByTimeAsync(600);
     expect(stored).toEqual([['A', 'B', 'C']]);
   });
 
@@ -100,7 +100,7 @@ describe('passing on receipts', () => {
     await batch.flush();
     expect(stored).toEqual(['A']);
     batch.add([item('B')]);
-    await vi.advanceTimersByTimeAsync(300);
+    await vi.advanceTimersByTimeAsync(600);
     expect(stored).toEqual(['A', 'B']);
   });
 
@@ -114,7 +114,7 @@ describe('passing on receipts', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(attempts).toBe(3);
     batch.add([item('B')]);
-    await vi.advanceTimersByTimeAsync(300);
+    await vi.advanceTimersByTimeAsync(600);
     await batch.finish();
     await vi.advanceTimersByTimeAsync(60_000);
     expect(attempts).toBe(5);
@@ -128,7 +128,7 @@ describe('passing on receipts', () => {
       stored.push(...receipts.map((r) => r.waMessageId));
     }, recordingLog());
     batch.add([item('A')]);
-    await vi.advanceTimersByTimeAsync(300);
+    await vi.advanceTimersByTimeAsync(600);
     isDown = false;
     batch.add([item('B')]);
     await batch.finish();
