@@ -3,7 +3,7 @@ import type { Clock } from '../../../core/clock.ts';
 import type { NodeBus, NodeMessageKind, NodeTransport } from '../../../core/cluster/node-bus.ts';
 
 /** How long an entry is used unless the owner says otherwise. */
-const DEFAULT_MAX_AGE_MS = 5_000;
+const DEFAULT_MAX_AGE_MS = 30_000;
 
 /** Carries the notifications of PostgreSQL. */
 interface NotifyingTransport extends NodeTransport {
@@ -24,7 +24,7 @@ interface NotifiedCacheOptions<Value> {
   maxSize?: number;
   /** From 1. Default 1. */
   sizeOf?(value: Value): number;
-  /** How long an entry is used. Bounds the delay of a change whose notification is lost. Default 5000. */
+  /** How long an entry is used. Bounds the delay of a change whose notification is lost. Default 30,000. */
   maxAgeMs?: number;
 }
 
