@@ -22,9 +22,14 @@ export function PageFrame(props: {
 }
 
 /** A part of a page with its own heading. */
-export function Card(props: { title?: string; actions?: ComponentChildren; children: ComponentChildren }) {
+export function Card(props: {
+  title?: string;
+  id?: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
   return (
-    <section class="card">
+    <section class="card" id={props.id}>
       {(props.title || props.actions) && (
         <header class="card-head">
           {props.title && <h2>{props.title}</h2>}

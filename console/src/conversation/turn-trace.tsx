@@ -204,7 +204,7 @@ function AgentRow({ row: { step, calls, isLast }, turn, timeline }: RowProps<'ag
       title={name ? t('agentOf', { name }) : t('agent')}
       time={tookMs === undefined ? undefined : duration(tookMs)}
     >
-      <Said step={step} />
+      {!attempts.some(({ error }) => error === step.sentence?.text) && <Said step={step} />}
       <ol class="timeline-attempts">
         {attempts.map((attempt, index) => (
           <li key={index}>
@@ -255,12 +255,15 @@ function AttemptLine({ attempt, timeline }: { attempt: Attempt; timeline: Timeli
   );
 }
 
-function ResultRow({ row, turn }: RowProps<'result'>) {
+function ResultRow({ row, turn, timeline }: RowProps<'result'>) {
   const t = useText();
   const { duration } = useTimes();
   const { state, reason, error, phrase } = turn;
   const mood = state === 'answered' ? 'good' : state === 'dead' ? 'bad' : undefined;
   const tookMs = row.atMs === undefined ? undefined : row.atMs - Date.parse(turn.receivedAt);
+  const isSaid = timeline.rows.some(
+    (each) => each.kind === 'agent' && each.step.attempts.some((attempt) => attempt.error === error),
+  );
   return (
     <Line
       {...(mood && { mood })}
@@ -272,7 +275,7 @@ function ResultRow({ row, turn }: RowProps<'result'>) {
           <Reason code={reason} />
         </p>
       )}
-      {error && (
+      {error && !isSaid && (
         <p>
           <ServiceText text={error} phrase={phrase} code={reason} />
         </p>

@@ -26,10 +26,15 @@ export function useFieldTexts(): FieldTexts {
     label: (name, path = []) =>
       form.labels[path.slice(-2).join('.')] ?? form.labels[name] ?? service?.labels[name] ?? labelOf(name),
     hint: (path, description) =>
-      description ? quoted(hintOf(service?.hints, path) ?? description) : undefined,
+      description
+        ? quoted((hintOf(service?.hints, path) ?? description).replace(CALL_IN_BRACKETS, ''))
+        : undefined,
     value: (value) => form.values[value] ?? value,
   };
 }
+
+/** What a program calls instead, which a person at a form does not need. */
+const CALL_IN_BRACKETS = / \(`(?:GET|POST|PUT|PATCH|DELETE) [^`]*`\)/;
 
 type Texts = Readonly<Record<string, string>>;
 

@@ -4,6 +4,7 @@ import { baseUrl } from '../../api/base-url.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
 import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
+import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/form.tsx';
 import { Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, ErrorState, Loading } from '../../components/states.tsx';
@@ -54,6 +55,9 @@ export function ApiPage({ parts: [opened] }: PageProps) {
     );
   }
   const shown = document.operations.filter((operation) => fits(operation, wanted));
+  const groups = document.tags
+    .map((tag) => ({ ...tag, operations: shown.filter(({ tags }) => tags?.includes(tag.name)) }))
+    .filter(({ operations }) => operations.length > 0);
   return (
     <PageFrame title={text.title} lead={text.lead}>
       <div class="api-find">
@@ -63,23 +67,35 @@ export function ApiPage({ parts: [opened] }: PageProps) {
           <a href={new URL('openapi.json', baseUrl).href}>{text.document}</a> {document.version}
         </p>
       </div>
+      <nav class="api-groups" aria-label={text.groups}>
+        {groups.map(({ name }) => (
+          <Button key={name} onClick={() => goTo(name)}>
+            {name}
+          </Button>
+        ))}
+      </nav>
       {shown.length === 0 && <EmptyState icon="code" title={text.none} />}
-      {document.tags.map(({ name, description }) => (
-        <Group
-          key={name}
-          name={name}
-          description={description}
-          operations={shown.filter(({ tags }) => tags?.includes(name))}
-        />
+      {groups.map((group) => (
+        <Group key={group.name} {...group} />
       ))}
     </PageFrame>
   );
 }
 
-function Group(props: { name: string; description: string | undefined; operations: Operation[] }) {
-  if (props.operations.length === 0) return null;
+/** Shows a group, and gives its first operation the focus. */
+function goTo(name: string): void {
+  const group = window.document.getElementById(idOf(name));
+  group?.scrollIntoView();
+  group?.querySelector('a')?.focus({ preventScroll: true });
+}
+
+function idOf(name: string): string {
+  return `group-${name}`;
+}
+
+function Group(props: { name: string; description?: string | undefined; operations: Operation[] }) {
   return (
-    <Card title={props.name}>
+    <Card title={props.name} id={idOf(props.name)}>
       {props.description && <p class="faint">{props.description}</p>}
       <ul class="api-list">
         {props.operations.map(({ operationId, method, path, summary }) => (

@@ -51,7 +51,7 @@ export function KeysPage() {
                   {
                     title: text.scopes,
                     cell: ({ scopes }) => (
-                      <span>
+                      <span class="badges">
                         {scopes.map((scope) => (
                           <Badge key={scope} mood="quiet">
                             {scope}
@@ -63,7 +63,7 @@ export function KeysPage() {
                   {
                     title: text.restricted,
                     cell: ({ accounts = [], chats = [], routes = [] }) =>
-                      [...accounts, ...chats, ...routes].join(', '),
+                      [...accounts, ...chats, ...routes].join(', ') || text.everything,
                   },
                   {
                     title: text.used,
