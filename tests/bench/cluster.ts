@@ -77,7 +77,7 @@ export class Cluster {
     await nodes.addAll(options.names);
     for (let index = 0; index < options.accounts; index++) {
       const id = index === 0 ? 'default' : `account-${index + 1}`;
-      if (index > 0) await nodes.any().api('POST', '/api/accounts', { accountId: id });
+      if (index > 0) await nodes.any().api('POST', '/api/accounts', { id: id });
       phones += 1;
       const phone = createPhone(emulator, { phone: `349${String(10_000_000 + phones)}` });
       await nodes.untilOwned(id);

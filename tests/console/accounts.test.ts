@@ -34,7 +34,7 @@ describe('the page Accounts', () => {
       quietHours: { from: '00:00', to: '00:01', timeZone: 'UTC' },
     });
     const stranger = bed.person();
-    await bed.service.api('POST', '/api/messages', { to: stranger.phone, text: 'an offer' });
+    await bed.service.api('POST', '/api/messages', { channelId: stranger.phone, text: 'an offer' });
     await stranger.nextReply();
     const { page, goTo } = await open();
     await goTo('accounts');

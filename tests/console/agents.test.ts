@@ -97,7 +97,7 @@ describe('the page Agents', () => {
       .first()
       .waitFor();
 
-    await bed.service.api('POST', `/api/agents/${id}/messages`, { message: 'my name is Ana' });
+    await bed.service.api('POST', `/api/agents/${id}/messages`, { text: 'my name is Ana' });
     await page.getByRole('button', { name: 'Load again' }).click();
     const file = page.getByRole('row', { name: /session\.json/ });
     await file.waitFor();

@@ -207,7 +207,7 @@ describe('the page Start', () => {
     await failing.getByRole('button', { name: 'Try now' }).click();
     await section.getByText('Nothing needs you.').waitFor();
     await expect.poll(() => receiver.taken.length).toBe(1);
-    await api('POST', '/api/accounts', { accountId: 'sales' });
+    await api('POST', '/api/accounts', { id: 'sales' });
     const account = items.filter({ hasText: 'Account sales' });
     await account.getByRole('link', { name: 'Link a phone' }).click();
     await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor();

@@ -74,7 +74,7 @@ describe('the console behind a proxy with a path prefix', () => {
     await fetch(`${bed.service.url}/api/accounts`, {
       method: 'POST',
       headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-      body: JSON.stringify({ accountId: 'sales' }),
+      body: JSON.stringify({ id: 'sales' }),
     });
     await page.getByRole('heading', { level: 2, name: 'sales' }).waitFor();
 

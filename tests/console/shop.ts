@@ -126,7 +126,7 @@ async function addOthers(bed: TestBed): Promise<void> {
     id: 'helper',
     hosted: { runtime: 'process', command: [process.execPath, 'server.js'] },
   });
-  await api(bed, 'POST', '/api/accounts', { accountId: 'sales' });
+  await api(bed, 'POST', '/api/accounts', { id: 'sales' });
 }
 
 function answerTo(text = ''): string {

@@ -109,9 +109,9 @@ describe(`the images of the examples, which wa2ai runs with ${kind}`, () => {
     expect(await say('who am I')).toBe('You are Zoë.');
     // programs have a conversation of their own with it
     const path = `/api/agents/${agentId}/messages`;
-    const sent = await bed.service.api('POST', path, { message: 'use a tool', waitSeconds: 60 });
+    const sent = await bed.service.api('POST', path, { text: 'use a tool', waitSeconds: 60 });
     expect(sent.body).toMatchObject({ data: { response: 'You said: use a tool' } });
-    const { body } = await bed.service.api('GET', `${path}?count=9`);
+    const { body } = await bed.service.api('GET', `${path}?limit=9`);
     expect(body.data).toEqual([
       { role: 'user', content: 'use a tool' },
       { role: 'assistant', content: 'You said: use a tool' },

@@ -158,7 +158,7 @@ describe('wa2ai on WhatsApp', () => {
       bed.service.api(
         'POST',
         '/api/messages',
-        { to: nia.phone, text: 'Your order is ready.' },
+        { channelId: nia.phone, text: 'Your order is ready.' },
         { 'Idempotency-Key': 'k1' },
       );
     const [first, second] = [await send(), await send()];

@@ -14,7 +14,7 @@ it('deletes an account that was added by mistake, after which the service is rea
   const headers = { 'content-type': 'application/json' };
   const status = async (path: string, init: RequestInit = {}) =>
     (await fetch(`${service.url}${path}`, { headers, ...init })).status;
-  const body = JSON.stringify({ accountId: 'tpyo' });
+  const body = JSON.stringify({ id: 'tpyo' });
   expect(await status('/api/accounts', { method: 'POST', body })).toBe(201);
   await expect.poll(() => status('/health/ready')).toBe(503);
   expect(await status('/api/accounts/tpyo', { method: 'DELETE' })).toBe(202);

@@ -28,7 +28,7 @@ describe('a chat with disappearing messages', () => {
     expect(await bed.untilTurnEnded(id)).toMatchObject({ state: 'ignored', reason: 'timer-changed' });
     await bed.service.end('SIGKILL');
     await bed.restartService();
-    await bed.service.api('POST', '/api/messages', { to: person.phone, text: 'news' });
+    await bed.service.api('POST', '/api/messages', { channelId: person.phone, text: 'news' });
     expect(await nextTimer(person)).toBe(604_800);
   });
 });

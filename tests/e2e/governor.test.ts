@@ -15,7 +15,7 @@ const govern = async (settings: object) =>
   expect((await bed.service.api('PUT', '/api/settings/governor', settings)).status).toBe(200);
 
 const send = async ({ phone }: Pick<Person, 'phone'>, text: string) => {
-  const { status, body } = await bed.service.api('POST', '/api/messages', { to: phone, text });
+  const { status, body } = await bed.service.api('POST', '/api/messages', { channelId: phone, text });
   expect(status).toBe(202);
   return body.data as { id: string };
 };

@@ -38,7 +38,7 @@ afterAll(async () => {
 async function send() {
   const person = bed.person();
   const data = new FormData();
-  data.append('to', person.phone);
+  data.append('channelId', person.phone);
   data.append('image', new Blob([Uint8Array.from(PNG)]), 'a.png');
   const response = await fetch(`${bed.service.url}/api/messages`, { method: 'POST', body: data });
   expect(response.status).toBe(202);

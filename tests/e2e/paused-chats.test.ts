@@ -27,7 +27,7 @@ it('a paused chat gets no answer, also after a crash, until it is resumed; other
   const afterCrash = await ana.say('Still there?', { to: bed.phone });
   expect(await bed.untilTurnEnded(afterCrash)).toMatchObject({ state: 'ignored', reason: 'chat-paused' });
   // A person of the operator writes through the API.
-  await bed.service.api('POST', '/api/messages', { to: ana.phone, text: 'Maria here.' });
+  await bed.service.api('POST', '/api/messages', { channelId: ana.phone, text: 'Maria here.' });
   expect((await ana.nextReply()).text).toBe('Maria here.');
   await bo.say('Hi', { to: bed.phone });
   expect((await bo.nextReply()).text).toContain('Hi');

@@ -84,7 +84,7 @@ it('lets a newcomer write to the echo agent, without a phone', async () => {
     kind: 'reaction',
     state: 'ignored',
   });
-  expect((await service.api('POST', '/api/accounts', { accountId: 'playground' })).status).toBe(409);
+  expect((await service.api('POST', '/api/accounts', { id: 'playground' })).status).toBe(409);
 
   const gone = await fetch(`${service.url}/api/playground/chats/${chat.id}`, { method: 'DELETE' });
   expect(gone.status).toBe(204);

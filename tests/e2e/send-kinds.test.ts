@@ -68,21 +68,21 @@ describe('POST /api/messages', () => {
     await dora.nextReply();
     const { id: received } = (await bed.message(question)) as { id: string };
 
-    const sent = await send({ to: dora.phone, text: 'on my way', quote: received });
+    const sent = await send({ channelId: dora.phone, text: 'on my way', quote: received });
     const bubble = await dora.nextReply();
     expect(bubble.message.extendedTextMessage?.contextInfo).toMatchObject({ stanzaId: question });
 
-    await send({ to: dora.phone, text: 'nearly there', edit: sent });
+    await send({ channelId: dora.phone, text: 'nearly there', edit: sent });
     await expect.poll(() => dora.received.find(({ id }) => id === bubble.id)?.text).toBe('nearly there');
-    await send({ to: dora.phone, react: { to: received, emoji: '👍' } });
+    await send({ channelId: dora.phone, react: { to: received, emoji: '👍' } });
     await expect
       .poll(() => dora.reactions.find(({ emoji }) => emoji === '👍'))
       .toMatchObject({ id: question });
-    await send({ to: dora.phone, delete: sent });
+    await send({ channelId: dora.phone, delete: sent });
     await expect.poll(() => dora.received.find(({ id }) => id === bubble.id)?.text).toBeUndefined();
 
     for (const body of [{ text: 'x', quote: received }, { text: 'x', edit: sent }, { delete: sent }]) {
-      const { status } = await bed.service.api('POST', '/api/messages', { to: emil.phone, ...body });
+      const { status } = await bed.service.api('POST', '/api/messages', { channelId: emil.phone, ...body });
       expect(status).toBe(404);
     }
     expect(emil.received).toHaveLength(0);

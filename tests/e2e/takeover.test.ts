@@ -99,7 +99,7 @@ describe('the owner writes by hand', () => {
     const cleo = bed.person({ name: 'Cleo' });
     await cleo.say('hi', { to: bed.phone });
     await cleo.nextReply();
-    const byHand = { to: cleo.phone, text: 'Maria here.', byHand: true };
+    const byHand = { channelId: cleo.phone, text: 'Maria here.', byHand: true };
     expect(await bed.service.api('POST', '/api/messages', byHand)).toMatchObject({ status: 202 });
     expect((await cleo.nextReply()).text).toBe('Maria here.');
     const { id, pause } = await chatOf(cleo.phone);

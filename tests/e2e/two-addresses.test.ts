@@ -111,7 +111,7 @@ describe('a person with a user name and no number', () => {
       await bed.service.addRoute('@eva_2', `${bed.agent.url}/missing`);
       const id = await eva.say('to nobody', { to: bed.phone, attrs: { notify: '' } });
       const { chatId } = await bed.untilTurnEnded(id);
-      await bed.service.api('POST', '/api/messages', { to: eva.lid, text: 'news' });
+      await bed.service.api('POST', '/api/messages', { channelId: eva.lid, text: 'news' });
       await expect.poll(() => eva.received.map(({ text }) => text)).toContain('news');
 
       // Receipts of other chats may come late.
@@ -166,10 +166,10 @@ describe('a person with a user name and no number', () => {
   it('gets messages of programs', async () => {
     const bo = bed.person({ hidden: 'pn', via: 'lid', username: 'bo_1' });
     await bed.untilTurnEnded(await bo.say('hi', { to: bed.phone }));
-    const sent = await bed.service.api('POST', '/api/messages', { to: bo.lid, text: 'news' });
+    const sent = await bed.service.api('POST', '/api/messages', { channelId: bo.lid, text: 'news' });
     expect(sent.status).toBe(202);
     expect((await bo.nextReply()).text).toBe('news');
-    const refused = await bed.service.api('POST', '/api/messages', { to: '@bo_1', text: 'news' });
+    const refused = await bed.service.api('POST', '/api/messages', { channelId: '@bo_1', text: 'news' });
     expect(refused.status).toBe(400);
   });
 

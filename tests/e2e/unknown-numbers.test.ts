@@ -6,7 +6,7 @@ import { createPerson } from '../whatsapp-emulator/person.ts';
 const bed = TestBed.shared();
 
 const send = (phone: string, text: string, headers = {}) =>
-  bed.service.api('POST', '/api/messages', { to: phone, text }, headers);
+  bed.service.api('POST', '/api/messages', { channelId: phone, text }, headers);
 
 /** Message stanzas that were sent to a number or a group. */
 const sentTo = (phone: string) =>
@@ -107,12 +107,12 @@ describe('the first message to a number that a node sends for an account of anot
       const owner = await nodes.untilOwned();
       const other = nodes.any(owner);
       const [phone, stranger] = [newNumber('347'), shared.person()];
-      const { status, body } = await other.api('POST', '/api/messages', { to: phone, text: 'hello' });
+      const { status, body } = await other.api('POST', '/api/messages', { channelId: phone, text: 'hello' });
       expect([status, body.code]).toEqual([422, 'NOT_ON_WHATSAPP']);
       const stored = await other.api('GET', `/api/messages?direction=outgoing&channelId=${phone}`);
       expect(stored.body.data).toEqual([]);
       expect(shared.emulator.lookUps()).toEqual([phone]);
-      const sent = await other.api('POST', '/api/messages', { to: stranger.phone, text: 'hello' });
+      const sent = await other.api('POST', '/api/messages', { channelId: stranger.phone, text: 'hello' });
       expect(sent.status).toBe(202);
       expect((await stranger.nextReply()).text).toBe('hello');
       expect(shared.emulator.lookUps()).toEqual([phone, stranger.phone]);

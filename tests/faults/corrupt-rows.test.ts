@@ -50,7 +50,7 @@ describe('A row that was corrupted by hand', () => {
       .poll(() => sql(`SELECT FROM outbox WHERE text = 'Echo: before' AND state = 'delivered'`))
       .toBe(2);
     await sql(`UPDATE chat SET reply_to = 'nowhere' WHERE phone = $1`, [ana.phone]);
-    const { status } = await bed.service.api('POST', '/api/messages', { to: bo.phone, text: 'News.' });
+    const { status } = await bed.service.api('POST', '/api/messages', { channelId: bo.phone, text: 'News.' });
     expect(status).toBe(202);
     await sql(
       `UPDATE outbox SET state = 'queued', to_jid = 'nowhere', attempts = 0 WHERE text = 'Echo: before' AND chat_id = (SELECT id FROM chat WHERE phone = $1)`,

@@ -54,7 +54,7 @@ describe('An account of which WhatsApp locks messages to new contacts', () => {
       await nodes.pair(bed.phone);
       const [stranger, another] = [bed.person(), bed.person()];
       const send = (to: string, via: string) =>
-        nodes.node(via).api('POST', '/api/messages', { to, text: 'Good morning' });
+        nodes.node(via).api('POST', '/api/messages', { channelId: to, text: 'Good morning' });
       const owner = await nodes.untilOwned();
       bed.emulator.faults.reachOutLock = { endsAtMs: Date.now() + 3_600_000, type: 'WEB_COMPANION_ONLY' };
       await send(stranger.phone, owner);

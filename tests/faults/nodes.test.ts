@@ -206,9 +206,9 @@ describe('Several nodes on one database', () => {
     await paired(['n1']);
     const [n1] = [nodes.node('n1')];
     for (const id of ['sales', 'support', 'press']) {
-      expect((await n1.api('POST', '/api/accounts', { accountId: id })).status).toBe(201);
+      expect((await n1.api('POST', '/api/accounts', { id: id })).status).toBe(201);
     }
-    expect((await n1.api('POST', '/api/accounts', { accountId: 'sales' })).status).toBe(409);
+    expect((await n1.api('POST', '/api/accounts', { id: 'sales' })).status).toBe(409);
     const counts = async () =>
       Object.fromEntries((await nodes.shown()).map((node) => [node.nodeId, node.accounts.length]));
     await expect.poll(counts, { timeout: 60_000 }).toEqual({ n1: 4 });
@@ -222,13 +222,14 @@ describe('Several nodes on one database', () => {
     await nodes.pair(phone, 'sales', other);
     expect((await nodes.node(owner).addRoute('*', bed.agent.url, { accountId: 'sales' })).id).toBeTruthy();
     const restarted = await other.api('POST', '/api/accounts/sales/restart');
-    expect(restarted).toMatchObject({ status: 200, body: { data: { accountId: 'sales', node: owner } } });
+    expect(restarted).toMatchObject({ status: 200, body: { data: { id: 'sales', node: owner } } });
     await nodes.untilOpen('sales', other);
     const bo = bed.person();
     await bo.say('to sales', { to: phone });
     expect((await bo.nextReply()).text).toBe('Echo: to sales');
     expect(
-      (await other.api('POST', '/api/messages', { accountId: 'sales', to: bo.phone, text: 'News.' })).status,
+      (await other.api('POST', '/api/messages', { accountId: 'sales', channelId: bo.phone, text: 'News.' }))
+        .status,
     ).toBe(202);
     expect((await bo.nextReply()).text).toBe('News.');
 

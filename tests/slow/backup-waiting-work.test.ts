@@ -97,9 +97,9 @@ it.each([
     // Messages that WhatsApp does not take now: a text and a file.
     emulator.faults.refusedUpgrades = 100_000;
     emulator.drop();
-    await first.api('POST', '/api/messages', { to: reader.phone, text: 'Your order left.' });
+    await first.api('POST', '/api/messages', { channelId: reader.phone, text: 'Your order left.' });
     const form = new FormData();
-    form.set('to', reader.phone);
+    form.set('channelId', reader.phone);
     form.set('text', 'The bill.');
     form.set('document', new File(['a bill'], 'bill.txt'));
     const sent = await fetch(`${first.url}/api/messages`, { method: 'POST', body: form });
@@ -131,7 +131,7 @@ it.each([
       await person.say('thanks', { to: phone });
       await person.waitForReceived(before + 1, 60_000);
     }
-    await second.api('POST', '/api/messages', { to: reader.phone, text: 'Goodbye.' });
+    await second.api('POST', '/api/messages', { channelId: reader.phone, text: 'Goodbye.' });
     await reader.waitForReceived(3, 60_000);
     expect(reader.received.map(({ text }) => text)).toEqual(['Your order left.', 'The bill.', 'Goodbye.']);
     expect(asker.received.map(({ text }) => text)).toEqual(['Echo: Are you there?', 'Echo: thanks']);

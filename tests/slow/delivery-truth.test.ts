@@ -42,7 +42,8 @@ describe('An account of which WhatsApp locks messages to new contacts', () => {
     const [stranger, another, friend] = [bed.person(), bed.person(), bed.person()];
     await friend.say('hola', { to: bed.phone });
     await friend.nextReply();
-    const send = (to: string) => bed.service.api('POST', '/api/messages', { to, text: 'Good morning' });
+    const send = (to: string) =>
+      bed.service.api('POST', '/api/messages', { channelId: to, text: 'Good morning' });
     const account = async () =>
       ((await bed.service.api('GET', '/api/accounts')).body.data as Array<Record<string, string>>)[0];
 
@@ -76,7 +77,8 @@ describe('An account of which WhatsApp locks messages to new contacts', () => {
     await friend.nextReply();
 
     lock();
-    const send = (to: string) => bed.service.api('POST', '/api/messages', { to, text: 'Good morning' });
+    const send = (to: string) =>
+      bed.service.api('POST', '/api/messages', { channelId: to, text: 'Good morning' });
     const first = await send(stranger.phone);
     const outboxId = (first.body.data as { id: string }).id;
     await bed.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');

@@ -131,7 +131,7 @@ describe('An account that is added with its proxy', () => {
     // Directly, nobody can connect to the address of WhatsApp here.
     const service = await bed.startService(env);
     const { status } = await service.api('POST', '/api/accounts', {
-      accountId: 'sales',
+      id: 'sales',
       proxy: { url: proxy.url() },
     });
     expect(status).toBe(201);

@@ -41,7 +41,7 @@ beforeAll(async () => {
   service = nodes.node('n1');
   await nodes.pair(bed.phone);
   const phone = createPhone(bed.emulator, { phone: newNumber('349'), name: 'bravo business' });
-  expect((await service.api('POST', '/api/accounts', { accountId: 'bravo-account' })).status).toBe(201);
+  expect((await service.api('POST', '/api/accounts', { id: 'bravo-account' })).status).toBe(201);
   await nodes.pair(phone, 'bravo-account');
   await ok('PUT', '/api/settings/conversation', { notices: WITHOUT_NOTICES });
   await withoutContactLimit(service);

@@ -95,13 +95,13 @@ describe('A picture in the Markdown of an answer', () => {
 describe('A file sent through the API', () => {
   it('arrives by upload and by address, with its bytes, type and caption', async () => {
     const ana = bed.person();
-    expect((await post(form({ to: ana.phone, text: 'uploaded', image: PNG }))).status).toBe(202);
+    expect((await post(form({ channelId: ana.phone, text: 'uploaded', image: PNG }))).status).toBe(202);
     const uploaded = await nextFile(ana);
     expect(uploaded.content.imageMessage).toMatchObject({ mimetype: 'image/png', caption: 'uploaded' });
     expect(uploaded.bytes).toEqual(PNG);
 
     const image = { url: `${webUrl}/menu.png` };
-    expect((await post({ to: ana.phone, text: 'by address', image })).status).toBe(202);
+    expect((await post({ channelId: ana.phone, text: 'by address', image })).status).toBe(202);
     const named = await nextFile(ana);
     expect(named.content.imageMessage).toMatchObject({ mimetype: 'image/png', caption: 'by address' });
     expect(named.bytes).toEqual(PNG);
@@ -147,13 +147,13 @@ describe('A file sent through the API', () => {
     await dora.nextReply();
     const { id: quote } = (await bed.message(question)) as { id: string };
     const text = `ask @${emil.phone}`;
-    await post({ to: dora.phone, text, image: { url: webUrl }, quote, mentions: [emil.phone] });
+    await post({ channelId: dora.phone, text, image: { url: webUrl }, quote, mentions: [emil.phone] });
     const { content } = await nextFile(dora);
     expect(content.imageMessage).toMatchObject({
       caption: text,
       contextInfo: { stanzaId: question, mentionedJid: [emil.pn] },
     });
-    await post({ to: dora.phone, text, mentions: [emil.phone] });
+    await post({ channelId: dora.phone, text, mentions: [emil.phone] });
     const { message } = await dora.nextReply();
     expect(message.extendedTextMessage?.contextInfo?.mentionedJid).toEqual([emil.pn]);
   });
@@ -168,7 +168,7 @@ describe('A file sent through the API', () => {
   it('arrives once although wa2ai is killed right after it was accepted and the address is gone', async () => {
     const gil = bed.person();
     const key = { 'idempotency-key': 'killed' };
-    const message = { to: gil.phone, text: 'safe', image: { url: `${webUrl}/once.png` } };
+    const message = { channelId: gil.phone, text: 'safe', image: { url: `${webUrl}/once.png` } };
     const accepted = await post(message, key);
     expect(accepted.status).toBe(202);
     await bed.service.end('SIGKILL');
@@ -180,7 +180,7 @@ describe('A file sent through the API', () => {
     const again = await post(message, key);
     expect(again.body.data.id).toBe(accepted.body.data.id);
     expect(requested).toHaveLength(loads);
-    await post({ to: gil.phone, text: 'the end' });
+    await post({ channelId: gil.phone, text: 'the end' });
     expect((await gil.nextReply()).text).toBe('the end');
     expect(gil.received).toHaveLength(2);
   });

@@ -26,7 +26,7 @@ beforeEach(async () => {
   await withoutContactLimit(service);
   const sales = createPhone(bed.emulator, { phone: newNumber('349') });
   phones = { default: bed.phone, sales };
-  expect((await service.api('POST', '/api/accounts', { accountId: 'sales' })).status).toBe(201);
+  expect((await service.api('POST', '/api/accounts', { id: 'sales' })).status).toBe(201);
   for (const [accountId, phone] of Object.entries(phones)) await nodes.pair(phone, accountId);
 });
 
@@ -37,7 +37,7 @@ afterEach(async () => {
 
 async function send(accountId: string, text: string): Promise<void> {
   const other = phones[accountId === 'default' ? 'sales' : 'default'];
-  const { status } = await service.api('POST', '/api/messages', { accountId, to: other?.pn, text });
+  const { status } = await service.api('POST', '/api/messages', { accountId, channelId: other?.pn, text });
   expect(status).toBe(202);
 }
 

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => bed.close());
 
 const send = async (phone: string, text = 'hello') => {
-  const { status, body } = await bed.service.api('POST', '/api/messages', { to: phone, text });
+  const { status, body } = await bed.service.api('POST', '/api/messages', { channelId: phone, text });
   expect(status).toBe(202);
   return (body.data as { id: string }).id;
 };
@@ -137,7 +137,9 @@ describe('a lock of messages to new contacts', () => {
 
   it('never follows from a number without an account: nothing is sent to it', async () => {
     const phone = newNumber('347');
-    expect((await bed.service.api('POST', '/api/messages', { to: phone, text: 'hello' })).status).toBe(422);
+    expect((await bed.service.api('POST', '/api/messages', { channelId: phone, text: 'hello' })).status).toBe(
+      422,
+    );
     const known = await friend();
     expect(known.received).toHaveLength(1);
     expect(bed.emulator.faults.reachOutLock).toBeUndefined();

@@ -89,10 +89,7 @@ export function NeedsProvider({ children }: { children: ComponentChildren }) {
   };
 
   const found: Need[] = [
-    ...of(
-      accounts,
-      (account) => needsAct(account, nowMs) && { kind: 'account', key: account.accountId, account },
-    ),
+    ...of(accounts, (account) => needsAct(account, nowMs) && { kind: 'account', key: account.id, account }),
     ...of(drafts, (draft) => ({ kind: 'draft', key: draft.id, draft })),
     ...of(waiting, (chat) => ({ kind: 'stranger', key: chat.id, chat })),
     ...of(asked, (chat) => chat.needs?.includes('question') && { kind: 'question', key: chat.id, chat }),

@@ -19,7 +19,7 @@ it('lists accounts with their named state, next action and times', async () => {
     count: 1,
     data: [
       {
-        accountId: 'default',
+        id: 'default',
         state: 'waiting',
         nextAction: 'Nothing to do; it reconnects by itself.',
         reason: 'The connection dropped.',
@@ -34,7 +34,7 @@ it('shows one account', async () => {
   api.accounts.set({ accountId: 'sales', phone: '5493777239922' });
   const { body } = await api.call('GET', '/api/accounts/sales');
   expect(body.data).toMatchObject({
-    accountId: 'sales',
+    id: 'sales',
     phone: '5493777239922',
     outgoing: {
       queued: 1,
@@ -80,7 +80,7 @@ it('does not pair an account that is linked', async () => {
 it.each(['logout', 'restart'])('passes on %s and returns the new state', async (action) => {
   const answer = await api.call('POST', `/api/accounts/default/${action}`);
   expect(answer.status).toBe(200);
-  expect(answer.body).toMatchObject({ success: true, data: { accountId: 'default' } });
+  expect(answer.body).toMatchObject({ success: true, data: { id: 'default' } });
   expect(api.accounts.calls).toEqual([[action, 'default']]);
 });
 
@@ -91,7 +91,7 @@ it('deletes an account', async () => {
   expect(answer.body).toMatchObject({
     success: true,
     message: 'The account is being deleted.',
-    data: { accountId: 'sales', state: 'pairing' },
+    data: { id: 'sales', state: 'pairing' },
   });
   expect(api.accounts.calls).toEqual([['delete', 'sales']]);
   expect((await api.call('DELETE', '/api/accounts/sales')).status).toBe(404);
@@ -100,21 +100,26 @@ it('deletes an account', async () => {
 it('lists accounts page by page on request', async () => {
   api.accounts.set({ accountId: 'sales' });
   const first = (await api.call('GET', '/api/accounts?limit=1')).body;
-  expect(first).toMatchObject({ count: 1, data: [{ accountId: 'default' }], next: 'default' });
+  expect(first).toMatchObject({ count: 1, data: [{ id: 'default' }], next: 'default' });
   const second = (await api.call('GET', `/api/accounts?limit=1&cursor=${first.next}`)).body;
-  expect(second).toMatchObject({ count: 1, data: [{ accountId: 'sales' }] });
+  expect(second).toMatchObject({ count: 1, data: [{ id: 'sales' }] });
   expect(second).not.toHaveProperty('next');
 });
 
 it.each<[unknown, number, string | undefined]>([
+  [{ id: 'sales' }, 201, undefined],
   [{ accountId: 'sales' }, 201, undefined],
-  [{}, 400, 'accountId is missing.'],
-  [{ id: 'a', accountId: 'b' }, 400, 'id is not a known field.'],
-  [{ accountId: 'default' }, 409, 'There is a WhatsApp account with this id.'],
-])('adds an account by the name accountId: %j', async (body, status, error) => {
+  [{}, 400, 'id is missing.'],
+  [{ id: 'a', accountId: 'b' }, 400, 'accountId is not a known field.'],
+  [{ id: 'default' }, 409, 'There is a WhatsApp account with this id.'],
+])('adds an account: %j', async (body, status, error) => {
   const answer = await api.call('POST', '/api/accounts', body);
   expect(answer.status).toBe(status);
   expect(answer.body.error).toBe(error);
+  const isOld = status === 201 && !('id' in (body as object));
+  expect(answer.body.warnings).toEqual(
+    isOld ? [expect.objectContaining({ code: 'OLD_NAME', field: 'accountId' })] : undefined,
+  );
 });
 
 it.each([
@@ -175,7 +180,7 @@ describe('the proxy of an account', () => {
   });
 
   it('is that of a new account from the beginning, with the same rules', async () => {
-    const add = (proxy: unknown) => api.call('POST', '/api/accounts', { accountId: 'sales', proxy });
+    const add = (proxy: unknown) => api.call('POST', '/api/accounts', { id: 'sales', proxy });
     for (const [wrong, error] of [
       ['ftp://router:a-password@proxy.example', 'must begin with http://, https:// or socks5://.'],
       ['http://***@proxy.example', 'must have its user name and password; none are stored for this address.'],

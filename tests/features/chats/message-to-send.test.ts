@@ -7,24 +7,24 @@ import {
 } from '../../../router/src/features/chats/message-to-send.ts';
 import { UploadedFile } from '../../../router/src/infra/operations/form.ts';
 
-const to = '5493777239922';
+const channelId = '5493777239922';
 const image = { url: 'https://example.com/a.png' };
 const poll = { question: 'When?', options: ['Mon', 'Tue'] };
 const received = {
   direction: 'incoming',
-  channelId: to,
+  channelId,
   waMessageId: 'W1',
   from: '1@s.whatsapp.net',
   text: 'hi',
 };
-const sent = { direction: 'outgoing', channelId: to, waMessageId: 'W2', text: 'yes' };
+const sent = { direction: 'outgoing', channelId, waMessageId: 'W2', text: 'yes' };
 
 const log = {
   message: async (id: string) => (id === '1' ? received : undefined),
   sentMessage: async (id: string) => (id === '2' ? sent : undefined),
 } as unknown as Parameters<typeof readMessageToSend>[1];
 const read = (body: object, isOfChat = true) =>
-  readMessageToSend(messageToSend.parse({ to, ...body }), log, () => isOfChat, 5);
+  readMessageToSend(messageToSend.parse({ channelId, ...body }), log, () => isOfChat, 5);
 
 describe('messageToSend', () => {
   it.each<[object, string]>([
@@ -53,7 +53,7 @@ describe('messageToSend', () => {
     [{ text: 'x', edit: '2', quote: '1' }, 'cannot be changed by an edit'],
     [{ location: { latitude: 91, longitude: 0 } }, '<=90'],
   ])('refuses %j', (body, sentence) => {
-    const parsed = messageToSend.safeParse({ to, ...body });
+    const parsed = messageToSend.safeParse({ channelId, ...body });
     expect(parsed.error?.issues.map(({ message }) => message).join()).toContain(sentence);
   });
 });
@@ -116,28 +116,30 @@ describe('readMessageToSend', () => {
 
 describe('fileOf', () => {
   it('is the file of a body with its kind', () => {
-    const body = messageToSend.parse({ to, document: { ...image, fileName: 'b.png' }, text: 'x' });
+    const body = messageToSend.parse({ channelId, document: { ...image, fileName: 'b.png' }, text: 'x' });
     expect(fileOf(body)).toEqual({ kind: 'document', wanted: { ...image, fileName: 'b.png' } });
-    expect(fileOf(messageToSend.parse({ to, text: 'x' }))).toBeUndefined();
+    expect(fileOf(messageToSend.parse({ channelId, text: 'x' }))).toBeUndefined();
   });
 });
 
 describe('bodyOfForm', () => {
   it('is the body that the parts stand for', () => {
     const file = new UploadedFile(Buffer.from('x'), 'image/png', 'a.png');
-    const parts = Object.entries({ to, text: '@1 @2', byHand: 'true', image: file }).map(([name, value]) => ({
-      name,
-      value,
-    }));
+    const parts = Object.entries({ channelId, text: '@1 @2', byHand: 'true', image: file }).map(
+      ([name, value]) => ({
+        name,
+        value,
+      }),
+    );
     const people = ['34600000001', '34600000002'].map((value) => ({ name: 'mentions', value }));
     const body = bodyOfForm([...parts, ...people]);
     expect(body).toEqual({
-      to,
+      channelId,
       text: '@1 @2',
       byHand: true,
       image: file,
       mentions: people.map(({ value }) => value),
     });
-    expect(fileOf(messageToSend.parse({ to, image: file }))).toEqual({ kind: 'image', wanted: file });
+    expect(fileOf(messageToSend.parse({ channelId, image: file }))).toEqual({ kind: 'image', wanted: file });
   });
 });

@@ -139,7 +139,7 @@ describe('GET /api/messages/:id', () => {
 });
 
 describe('POST /api/messages', () => {
-  const message = { to: '+54 9 3777 239922', text: 'hello' };
+  const message = { channelId: '+54 9 3777 239922', text: 'hello' };
 
   it('accepts a message for delivery', async () => {
     const { status, body } = await api.call('POST', '/api/messages', message);
@@ -207,7 +207,11 @@ describe('POST /api/messages with a file', () => {
 
   it('takes an uploaded file with its caption; its type follows from the bytes', async () => {
     const image = new Blob([Uint8Array.from(PNG)], { type: 'text/html' });
-    const { status, body } = await api.call('POST', '/api/messages', form({ to, text: 'menu', image }));
+    const { status, body } = await api.call(
+      'POST',
+      '/api/messages',
+      form({ channelId: to, text: 'menu', image }),
+    );
     expect(status).toBe(202);
     expect(body.data).toMatchObject({
       text: 'menu',
@@ -239,12 +243,17 @@ describe('POST /api/messages with a file', () => {
   it('loads the file of an Idempotency-Key once', async () => {
     api.webFiles.files.set(url, { bytes: PNG });
     const headers = { 'Idempotency-Key': 'order-17' };
-    const first = await api.call('POST', '/api/messages', { to, image: { url } }, headers);
+    const first = await api.call('POST', '/api/messages', { channelId: to, image: { url } }, headers);
     api.webFiles.files.clear();
-    expect((await api.call('POST', '/api/messages', { to, image: { url } }, headers)).body).toEqual(
-      first.body,
+    expect(
+      (await api.call('POST', '/api/messages', { channelId: to, image: { url } }, headers)).body,
+    ).toEqual(first.body);
+    const other = await api.call(
+      'POST',
+      '/api/messages',
+      { channelId: to, image: { url: `${url}2` } },
+      headers,
     );
-    const other = await api.call('POST', '/api/messages', { to, image: { url: `${url}2` } }, headers);
     expect(other.body.code).toBe('IDEMPOTENCY_CONFLICT');
     expect(api.webFiles.loaded).toHaveLength(1);
     expect(api.sent).toHaveLength(1);
@@ -257,7 +266,7 @@ describe('POST /api/messages with a file', () => {
   ])('stores nothing when the file %s', async (_name, fields, sentence) => {
     api.webFiles.files.set(url, { bytes: PNG });
     api.webFiles.files.set(`${url}.mp3`, { bytes: MP3 });
-    const { status, body } = await api.call('POST', '/api/messages', { to, ...fields });
+    const { status, body } = await api.call('POST', '/api/messages', { channelId: to, ...fields });
     expect(status).toBe(422);
     expect(body).toMatchObject({ code: 'FILE_REFUSED', error: expect.stringContaining(sentence) });
     expect(api.state.outbox.size).toBe(0);
@@ -265,14 +274,19 @@ describe('POST /api/messages with a file', () => {
 
   it('refuses a number without an account, and stores nothing', async () => {
     api.accounts.numbers.set('5493777239922', false);
-    const { status, body } = await api.call('POST', '/api/messages', { to: '5493777239922', text: 'hi' });
+    const { status, body } = await api.call('POST', '/api/messages', {
+      channelId: '5493777239922',
+      text: 'hi',
+    });
     expect(status).toBe(422);
     expect(body).toMatchObject({ code: 'NOT_ON_WHATSAPP', error: expect.stringContaining('country code') });
     expect(api.state.outbox.size).toBe(0);
   });
 
   it('accepts a message while WhatsApp does not say whether the number has an account', async () => {
-    expect((await api.call('POST', '/api/messages', { to: '5493777239922', text: 'hi' })).status).toBe(202);
+    expect((await api.call('POST', '/api/messages', { channelId: '5493777239922', text: 'hi' })).status).toBe(
+      202,
+    );
   });
 
   it('refuses a form that is none, one that is too large, and one with a wrong field', async () => {
@@ -280,7 +294,7 @@ describe('POST /api/messages with a file', () => {
     expect((await api.call('POST', '/api/messages', 'no form', type)).status).toBe(400);
     const large = form({ to, document: new Blob([new Uint8Array(12_000_000)]) });
     expect((await api.call('POST', '/api/messages', large)).status).toBe(413);
-    const text = await api.call('POST', '/api/messages', form({ to, image: 'no file' }));
+    const text = await api.call('POST', '/api/messages', form({ channelId: to, image: 'no file' }));
     expect(text.body).toMatchObject({ code: 'INVALID_BODY', details: [{ field: 'image' }] });
   });
 

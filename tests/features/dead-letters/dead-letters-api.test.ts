@@ -153,7 +153,7 @@ describe('POST /api/dead-letters/replay', () => {
       await inbox.finishTurn(messageId, { state: 'dead', reason: 'AGENT_TIMEOUT', replies: [] });
     }
     expect(first.body.next).toBe(ids[1]);
-    const second = await api.call('POST', '/api/dead-letters/replay', { limit: 2, after: first.body.next });
+    const second = await api.call('POST', '/api/dead-letters/replay', { limit: 2, cursor: first.body.next });
     expect(second.body).toEqual({ success: true, replayed: 1, hasMore: false });
   });
 

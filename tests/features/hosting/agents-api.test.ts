@@ -12,7 +12,7 @@ const hosted = { image: CHAT_IMAGE, env: { MODEL_KEY: 'a secret' } };
 const add = (id = 'helper', settings: object = hosted) =>
   api.call('POST', '/api/agents', { id, hosted: settings });
 const say = (message: string, more: object = {}, id = 'helper') =>
-  api.call('POST', `/api/agents/${id}/messages`, { message, ...more });
+  api.call('POST', `/api/agents/${id}/messages`, { text: message, ...more });
 
 describe('POST /api/agents', () => {
   it('adds an agent without starting it, and shows no values of its variables', async () => {

@@ -13,7 +13,7 @@ describe.each(MCP_VERSIONS)('tools for dead letters, protocol version %s', (vers
       replies: [],
     });
     const client = await mcpOverHttp(url, { version });
-    expect((await toolData(client, 'list_accounts')).accounts).toMatchObject([{ accountId: 'default' }]);
+    expect((await toolData(client, 'list_accounts')).accounts).toMatchObject([{ id: 'default' }]);
     const { deadLetters } = await toolData(client, 'list_dead_letters');
     expect(deadLetters).toMatchObject([{ messageId, reason: 'AGENT_TIMEOUT', text: 'hola', state: 'open' }]);
     // The API of the harness replays in its own memory, where there is none.

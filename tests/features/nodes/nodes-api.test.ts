@@ -46,11 +46,11 @@ it('reports the owners of accounts in the metrics', async () => {
 });
 
 it('adds an account once, and refuses a name that a path cannot contain', async () => {
-  const added = await api.call('POST', '/api/accounts', { accountId: 'sales' });
+  const added = await api.call('POST', '/api/accounts', { id: 'sales' });
   expect(added.status).toBe(201);
-  expect(added.body.data).toMatchObject({ accountId: 'sales', state: 'starting' });
-  expect((await api.call('POST', '/api/accounts', { accountId: 'sales' })).body.code).toBe('ACCOUNT_EXISTS');
+  expect(added.body.data).toMatchObject({ id: 'sales', state: 'starting' });
+  expect((await api.call('POST', '/api/accounts', { id: 'sales' })).body.code).toBe('ACCOUNT_EXISTS');
   for (const id of ['', 'a/b', '../x', 'ñ', 'a'.repeat(65), 7, undefined]) {
-    expect((await api.call('POST', '/api/accounts', { accountId: id })).status).toBe(400);
+    expect((await api.call('POST', '/api/accounts', { id: id })).status).toBe(400);
   }
 });

@@ -33,6 +33,7 @@ describe('the body of an event', () => {
       ...common,
       event: 'message',
       id: '4711',
+      waMessageId: '3EB0A1',
       messageId: '3EB0A1',
       chatInput: 'hello',
       sessionId: '5493777239922_5493777239922',
@@ -41,6 +42,7 @@ describe('the body of an event', () => {
       from: '5493777239922@s.whatsapp.net',
       name: 'Ana',
       text: 'hello',
+      phone: '5493777239922',
       number: '5493777239922',
       lid: '7@lid',
       isGroup: false,
@@ -91,7 +93,7 @@ describe('the body of an event', () => {
       chat: { phone: null, lid: '7', groupId: null, username: 'ana.b' },
     };
     expect(bodyOf('message', unknown)).toMatchObject({
-      ...{ from: '7@lid', channelId: '7@lid', username: 'ana.b', number: null },
+      ...{ from: '7@lid', channelId: '7@lid', username: 'ana.b', phone: null, number: null },
     });
   });
 
@@ -101,6 +103,7 @@ describe('the body of an event', () => {
     channelId: '5493777239922',
     username: null,
     isGroup: false,
+    waMessageId: '3EB0B2',
     messageId: '3EB0B2',
     replyToId: '4711',
   };
@@ -149,6 +152,7 @@ describe('the body of an event', () => {
       event: 'account-state',
       state: 'open',
       reason: null,
+      phone: '34600000000',
       number: '34600000000',
     });
   });

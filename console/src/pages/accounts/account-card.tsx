@@ -21,7 +21,7 @@ type Account = Schemas['Account'];
 export function AccountCard({ account, reload }: { account: Account; reload: () => void }) {
   const text = useTexts('accounts');
   const [asked, setAsked] = useState<'logout' | 'delete'>();
-  const path = { id: account.accountId };
+  const path = { id: account.id };
   const restart = useAction(async () => {
     await call('POST /api/accounts/{id}/restart', { path });
     reload();
@@ -36,7 +36,7 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
   }, text.removed);
   return (
     <Card
-      title={account.accountId}
+      title={account.id}
       actions={<Badge mood={moodOf(account.state)}>{text.states[account.state]}</Badge>}
     >
       <div class="stack">
@@ -61,7 +61,7 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
         <Allowed scope="accounts:manage">
           <ProxyForm account={account} reload={reload} />
         </Allowed>
-        <History accountId={account.accountId} />
+        <History accountId={account.id} />
         <Allowed scope="accounts:manage">
           <div class="actions">
             <Button onClick={() => void restart.run()} isBusy={restart.isRunning}>
@@ -76,7 +76,7 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
       </div>
       {asked && (
         <ConfirmDialog
-          title={`${asked === 'logout' ? text.logOut : text.remove}: ${account.accountId}`}
+          title={`${asked === 'logout' ? text.logOut : text.remove}: ${account.id}`}
           action={asked === 'logout' ? text.logOut : text.remove}
           confirm={() => (asked === 'logout' ? logOut.run() : remove.run())}
           onClose={() => setAsked(undefined)}

@@ -36,7 +36,7 @@ export function AccountsPage() {
           ) : (
             <div class="grid">
               {data.map((account) => (
-                <AccountCard key={account.accountId} account={account} reload={accounts.reload} />
+                <AccountCard key={account.id} account={account} reload={accounts.reload} />
               ))}
             </div>
           );
@@ -49,11 +49,11 @@ export function AccountsPage() {
 
 function AddAccount({ onClose, reload }: { onClose: () => void; reload: () => void }) {
   const text = useTexts('accounts');
-  const [accountId, setAccountId] = useState('');
+  const [id, setId] = useState('');
   const [proxy, setProxy] = useState('');
   const add = useAction(async () => {
     const url = proxy.trim();
-    await call('POST /api/accounts', { body: { accountId, ...(url !== '' && { proxy: { url } }) } });
+    await call('POST /api/accounts', { body: { id, ...(url !== '' && { proxy: { url } }) } });
     reload();
     onClose();
   }, text.added);
@@ -68,13 +68,7 @@ function AddAccount({ onClose, reload }: { onClose: () => void; reload: () => vo
           </Button>
         }
       >
-        <TextField
-          label={text.name}
-          hint={text.nameHint}
-          value={accountId}
-          onInput={setAccountId}
-          isRequired
-        />
+        <TextField label={text.name} hint={text.nameHint} value={id} onInput={setId} isRequired />
         <TextField
           label={text.proxy.url}
           hint={`${text.proxy.optional} ${text.proxy.hint}`}

@@ -15,7 +15,7 @@ export function Limits({ account }: { account: Schemas['Account'] }) {
   return (
     <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{text.limitsOf}</summary>
-      {isOpen && <Shown accountId={account.accountId} />}
+      {isOpen && <Shown accountId={account.id} />}
     </details>
   );
 }

@@ -11,7 +11,7 @@ export function Pairing({ account, reload }: { account: Schemas['Account']; relo
   const text = useTexts('accounts');
   const [isByCode, setByCode] = useState(false);
   const [phone, setPhone] = useState('');
-  const path = { id: account.accountId };
+  const path = { id: account.id };
   const pair = useAction(async (body: Schemas['Pair']) => {
     await call('POST /api/accounts/{id}/pair', { path, body });
     setByCode(false);
@@ -28,7 +28,7 @@ export function Pairing({ account, reload }: { account: Schemas['Account']; relo
             height="264"
             alt={text.qr}
             src={urlOf('GET /qr/image', {
-              query: { account: account.accountId, code: shortHash(account.qr) },
+              query: { account: account.id, code: shortHash(account.qr) },
             })}
           />
         </>

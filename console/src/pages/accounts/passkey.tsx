@@ -18,7 +18,7 @@ export function Passkey(props: {
   const text = useTexts('accounts').passkey;
   const [answer, setAnswer] = useState('');
   const act = useAction(async (body: Schemas['Passkey']) => {
-    await call('POST /api/accounts/{id}/passkey', { path: { id: account.accountId }, body });
+    await call('POST /api/accounts/{id}/passkey', { path: { id: account.id }, body });
     reload();
   });
   const copy = () =>

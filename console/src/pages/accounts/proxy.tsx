@@ -13,7 +13,7 @@ export function ProxyForm({ account, reload }: { account: Schemas['Account']; re
   const [typed, setTyped] = useState<string>();
   const url = typed ?? stored;
   const change = useAction(async (proxy: { url: string } | null) => {
-    await call('PUT /api/accounts/{id}', { path: { id: account.accountId }, body: { proxy } });
+    await call('PUT /api/accounts/{id}', { path: { id: account.id }, body: { proxy } });
     setTyped(undefined);
     reload();
   }, text.stored);

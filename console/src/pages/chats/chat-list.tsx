@@ -143,7 +143,7 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
 function useAccounts(): string[] {
   const isAllowed = useMay()('accounts:read');
   const { data } = useQuery('GET /api/accounts', isAllowed ? {} : null, ['account']);
-  const ids = (data?.data ?? []).map(({ accountId }) => accountId);
+  const ids = (data?.data ?? []).map(({ id }) => id);
   return [...ids.filter(isReal), ...ids.filter((id) => !isReal(id))];
 }
 

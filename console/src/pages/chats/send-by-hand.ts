@@ -22,7 +22,7 @@ export async function sendByHand(chat: Chat, key: string, text: string, file?: F
     },
     body: file
       ? formOf(chat, text, file)
-      : JSON.stringify({ accountId: chat.accountId, to: chat.channelId, text, byHand: true }),
+      : JSON.stringify({ accountId: chat.accountId, channelId: chat.channelId, text, byHand: true }),
   });
   if (response.ok) return;
   const {
@@ -37,7 +37,7 @@ export async function sendByHand(chat: Chat, key: string, text: string, file?: F
 function formOf({ accountId, channelId }: Chat, text: string, file: File): FormData {
   const form = new FormData();
   form.append('accountId', accountId);
-  form.append('to', channelId);
+  form.append('channelId', channelId);
   if (text.trim() !== '') form.append('text', text);
   form.append('byHand', 'true');
   form.append(KINDS[file.type] ?? 'document', file, file.name);

@@ -9,16 +9,16 @@ const LIMIT = 500;
  */
 export async function replayAll(reason: string | undefined): Promise<number> {
   let replayed = 0;
-  let after: string | undefined;
+  let cursor: string | undefined;
   for (;;) {
     const body = {
       limit: LIMIT,
       ...(reason !== undefined && { reason }),
-      ...(after !== undefined && { after }),
+      ...(cursor !== undefined && { cursor }),
     };
     const page = await call('POST /api/dead-letters/replay', { body });
     replayed += page.replayed;
     if (page.next === undefined) return replayed;
-    after = page.next;
+    cursor = page.next;
   }
 }

@@ -78,7 +78,7 @@ export function CreateKey({ onClose, reload }: { onClose: () => void; reload: ()
           <p class="hint">{text.onlyHint}</p>
           <Choices
             title={text.accounts}
-            options={(knownAccounts.data?.data ?? []).map(({ accountId }) => [accountId, accountId])}
+            options={(knownAccounts.data?.data ?? []).map(({ id }) => [id, id])}
             chosen={accounts}
             onChange={setAccounts}
           />

@@ -18,7 +18,7 @@ export function WhoFields({ schema, ...props }: DraftProps & { schema?: ConfigPr
   const { draft, mistakes, onChange } = props;
   const text = useTexts('routes');
   const accounts = useQuery('GET /api/accounts', {}, ['account']);
-  const ids = accounts.data?.data.map(({ accountId }) => accountId) ?? [];
+  const ids = accounts.data?.data.map(({ id }) => id) ?? [];
   const accountIds = [...new Set([...ids, ...(draft.accountId === '' ? [] : [draft.accountId])])];
   return (
     <Card title={text.who}>

@@ -234,15 +234,15 @@ const RESTARTED: ReadonlySet<string> = new Set(['replaced', 'proxy-failed', 'out
 function AccountNeed({ need }: { need: NeedOf<'account'> }) {
   const text = useTexts('needs');
   const words = useTexts('accounts');
-  const { accountId, state, since, reason, phrase } = need.account;
+  const { id, state, since, reason, phrase } = need.account;
   const { answer, isBusy } = useAnswer(need);
   const restart = () =>
     answer(async () => {
-      await call('POST /api/accounts/{id}/restart', { path: { id: accountId } });
+      await call('POST /api/accounts/{id}/restart', { path: { id } });
       return words.restarted;
     });
   return (
-    <Titled title={text.account(accountId)} path="/accounts" at={since}>
+    <Titled title={text.account(id)} path="/accounts" at={since}>
       <p>
         <Badge mood="bad">{words.states[state]}</Badge> {words.nextActions[state]}
       </p>

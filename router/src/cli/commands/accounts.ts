@@ -18,7 +18,7 @@ export function addAccounts(parent: Command, cli: Cli): void {
         '/api/accounts',
         {},
         {
-          ACCOUNT: ({ accountId }) => textOf(accountId),
+          ACCOUNT: ({ id }) => textOf(id),
           STATE: ({ state }) => cli.colours.state(String(state), moodOf(String(state))),
           PHONE: ({ phone }) => textOf(phone),
           SINCE: ({ since }) => relativeTime(String(since), cli.host.now()),
@@ -34,9 +34,9 @@ export function addAccounts(parent: Command, cli: Cli): void {
     .description('add an account; pair it next')
     .argument('<account>', 'a name such as sales')
     .option('--proxy <file>', 'file with the URL of its proxy, as in accounts proxy; - for standard input')
-    .action((accountId: string, { proxy }: { proxy?: string }) =>
+    .action((id: string, { proxy }: { proxy?: string }) =>
       change(cli, 'POST', '/api/accounts', {
-        accountId,
+        id,
         ...(proxy !== undefined && { proxy: proxyIn(proxy) }),
       }),
     );
@@ -154,7 +154,7 @@ const POLL_MS = 1_000;
 const ENDS = ['replaced', 'stopped'];
 
 interface Account {
-  accountId: string;
+  id: string;
   state: string;
   nextAction: string;
   /** In `outdated`: when a newer version is looked for; absent: only an operator can change it. */
@@ -211,10 +211,10 @@ async function onlyAccount(list: () => Promise<{ data: readonly Account[] }>): P
   const [first, second] = data;
   if (!first) throw new CliError('There is no WhatsApp account. Add one with "wa2ai accounts add".');
   if (second) {
-    const names = data.map(({ accountId }) => accountId).join(', ');
+    const names = data.map(({ id }) => id).join(', ');
     throw new CliError(`There are several accounts. Name one of them: ${names}.`);
   }
-  return first.accountId;
+  return first.id;
 }
 
 function showStep(cli: Cli, account: Account): void {

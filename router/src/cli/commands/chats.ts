@@ -170,8 +170,8 @@ export function addSend(parent: Command, cli: Cli): void {
         .choices(SENT_STATES)
         .preset('delivered'),
     )
-    .action(async (to: string, text: string | undefined, options: SendOptions) => {
-      const request = requestOf(to, text, options);
+    .action(async (channelId: string, text: string | undefined, options: SendOptions) => {
+      const request = requestOf(channelId, text, options);
       const api = await cli.api();
       const answer = await api.call<Sent>('POST', '/api/messages', request);
       const { id } = answer.data;
@@ -224,10 +224,10 @@ async function untilState(api: Api, id: string, wanted: SentState, host: CliHost
   return last ?? read();
 }
 
-function requestOf(to: string, text: string | undefined, options: SendOptions): ApiRequest {
+function requestOf(channelId: string, text: string | undefined, options: SendOptions): ApiRequest {
   const { account, quote, mention, byHand, idempotencyKey } = options;
   const common = {
-    to,
+    channelId,
     ...(account !== undefined && { accountId: account }),
     ...(quote !== undefined && { quote }),
     ...(mention && { mentions: mention }),

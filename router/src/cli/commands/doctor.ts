@@ -95,7 +95,8 @@ async function runningService(cli: Cli): Promise<RunningService | undefined> {
   }
 }
 
-interface ShownAccount extends Pick<AccountToCheck, 'accountId' | 'state' | 'reason' | 'proxy' | 'passkey'> {
+interface ShownAccount extends Pick<AccountToCheck, 'state' | 'reason' | 'proxy' | 'passkey'> {
+  id: string;
   since: string;
   provider?: string;
   clientVersion?: Pick<ClientVersion, 'version' | 'source'> & { since: string; refusedSince?: string };
@@ -107,8 +108,9 @@ async function accountsOf(api: Api): Promise<AccountToCheck[]> {
     const { data } = await api.call<{ data: ShownAccount[] }>('GET', '/api/accounts');
     return data
       .filter(({ provider }) => provider === undefined)
-      .map(({ accountId, state, reason, since, passkey, proxy, clientVersion }) => ({
-        ...{ accountId, state, reason, since, passkey, proxy },
+
+      .map(({ id, state, reason, since, passkey, proxy, clientVersion }) => ({
+        ...{ accountId: id, state, reason, since, passkey, proxy },
         ...(clientVersion && { clientVersion: versionOf(clientVersion) }),
       }));
   } catch (error) {

@@ -34,7 +34,7 @@ export async function namesOf(api: Pick<Api, 'call'>, argument: string): Promise
   if (path === undefined) return [];
   const { data } = await api.call<{ data: ReadonlyArray<Record<string, unknown>> }>('GET', path);
   return data
-    .flatMap(({ name, accountId, id }) => String([name, id ?? accountId].find((word) => isWord(word)) ?? ''))
+    .flatMap(({ name, id }) => String([name, id].find((word) => isWord(word)) ?? ''))
     .filter(Boolean);
 }
 

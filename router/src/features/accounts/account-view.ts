@@ -10,7 +10,7 @@ import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, mistakeAt, phraseField } from '../../infra/operations/problem.ts';
 
 const EXAMPLE = {
-  accountId: 'default',
+  id: 'default',
   state: 'open' as const,
   nextAction: 'Nothing to do: connected.',
   isConnected: true,
@@ -67,7 +67,7 @@ export const limitView = z
 /** A WhatsApp account as responses show it. */
 export const accountView = z
   .object({
-    accountId: z.string(),
+    id: z.string(),
     provider: z
       .enum(['playground'])
       .optional()
@@ -194,6 +194,7 @@ export function accountViewOf(status: AccountStatus): z.output<typeof accountVie
   const { clientVersion, passkey } = status;
   return shown(accountView, {
     ...status,
+    id: status.accountId,
     since: status.sinceMs,
     passkey: passkey?.step === 'sign' ? { ...passkey, script: passkeyScript(passkey.options) } : passkey,
     expiresAt: status.expiresAtMs,

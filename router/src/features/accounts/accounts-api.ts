@@ -47,7 +47,7 @@ const proxyField = z.strictObject({
 
 const newAccountBody = z
   .strictObject({
-    accountId: accountIdField.describe('A name for the account, such as `sales`.'),
+    id: accountIdField.describe('A name for the account, such as `sales`.'),
     proxy: proxyField
       .optional()
       .describe(
@@ -56,10 +56,7 @@ const newAccountBody = z
   })
   .meta({
     id: 'NewAccount',
-    examples: [
-      { accountId: 'sales' },
-      { accountId: 'sales', proxy: { url: 'http://user:password@proxy.example:3128' } },
-    ],
+    examples: [{ id: 'sales' }, { id: 'sales', proxy: { url: 'http://user:password@proxy.example:3128' } }],
   });
 
 const pairBody = z
@@ -133,7 +130,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
             .filter(({ accountId }) => mayUseAccount(caller, accountId))
             .map((status) => viewFor(caller, status)),
           query,
-          ({ accountId }) => accountId,
+          ({ id }) => id,
         ),
       }),
     }),
@@ -146,6 +143,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
       honours: [],
       summary: 'Add a WhatsApp account; pair it next',
       body: newAccountBody,
+      oldNames: { accountId: 'id' },
       creates: {},
       responses: {
         201: { description: 'The new account. A node starts it now.', schema: changedResponse(accountView) },
@@ -154,7 +152,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
           schema: problemSchema,
         },
       },
-      handle: async ({ body: { accountId, proxy } }) => {
+      handle: async ({ body: { id: accountId, proxy } }) => {
         if (accountId === PLAYGROUND) {
           throw new HttpProblem(409, 'ACCOUNT_EXISTS', say('problem.id-of-playground'));
         }
@@ -190,7 +188,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
       handle: async ({ params, caller }) => {
         const account = viewFor(caller, allowed(caller, params.id));
         // Of all chats.
-        const outgoing = allowedChats(caller) ? undefined : await outgoingOf(messageLog, account.accountId);
+        const outgoing = allowedChats(caller) ? undefined : await outgoingOf(messageLog, account.id);
         return { status: 200, json: { success: true, data: { ...account, ...(outgoing && { outgoing }) } } };
       },
     }),

@@ -87,7 +87,7 @@ const KINDS = ['text', ...FILES, 'location', 'contacts', 'poll', 'react', 'delet
 export const messageToSend = z
   .strictObject({
     accountId: accountIdField.optional(),
-    to: chatField.describe('The chat: a phone number with country code, a JID or a group id.'),
+    channelId: chatField.describe('The chat: a phone number with country code, a JID or a group id.'),
     text: shortText(65_536).optional().describe('With a picture, a video or a document, its caption.'),
     image: file.optional().describe('A JPEG or PNG picture.'),
     video: file.optional().describe('An MP4 or 3GP video.'),
@@ -148,13 +148,13 @@ export const messageToSend = z
   .meta({
     id: 'MessageToSend',
     examples: [
-      { to: '+54 9 3777 239922', text: 'Your order is on its way.' },
+      { channelId: '+54 9 3777 239922', text: 'Your order is on its way.' },
       {
-        to: '+54 9 3777 239922',
+        channelId: '+54 9 3777 239922',
         image: { url: 'https://example.com/menu.jpg' },
         text: 'Our menu of today',
       },
-      { to: '+54 9 3777 239922', poll: { question: 'When?', options: ['Monday', 'Tuesday'] } },
+      { channelId: '+54 9 3777 239922', poll: { question: 'When?', options: ['Monday', 'Tuesday'] } },
     ],
   });
 

@@ -19,7 +19,7 @@ import {
   refuseOtherChat,
   withoutOtherRoutes,
 } from '../../infra/operations/endpoint.ts';
-import { dataResponse, isRowId, pageOf, pageResponse } from '../../infra/operations/fields.ts';
+import { dataResponse, isRowId, pageOf, pageResponse, warningsField } from '../../infra/operations/fields.ts';
 import {
   anyMessageView,
   exchangeView,
@@ -254,6 +254,7 @@ export function messagesApi(app: App): Endpoint[] {
       description:
         'A text, a file, a location, contacts or a poll; or a reaction, an edit or a deletion of an earlier message. A text or a file may quote a message. A file of at most 10 MB is named by its URL, or is a part of a form (`multipart/form-data`) whose other parts are the fields; what it is follows from its bytes.',
       body: messageToSend,
+      oldNames: { to: 'channelId' },
       form: { maxBytes: MAX_FORM_BYTES, read: bodyOfForm },
       headers: {
         'idempotency-key': 'Makes a repeat safe: the same key returns the first message and sends nothing.',
@@ -261,7 +262,7 @@ export function messagesApi(app: App): Endpoint[] {
       responses: {
         202: {
           description: 'The stored message. `GET /api/messages/{id}` shows its delivery state.',
-          schema: dataResponse(sentMessageView),
+          schema: dataResponse(sentMessageView).extend({ warnings: warningsField }),
         },
         409: {
           description: 'The Idempotency-Key was used for another chat or message.',
@@ -275,10 +276,10 @@ export function messagesApi(app: App): Endpoint[] {
       },
       handle: async ({ body, header, caller }) => {
         const idempotencyKey = idempotencyKeyOf(header('idempotency-key'));
-        const accountId = body.accountId ?? config.accountId;
+        const { accountId = config.accountId, channelId } = body;
         refuseUnknownAccount(accounts, accountId, config.accountId);
-        await refuseOtherChat(caller, { accountId, channelId: body.to }, aliasesOf);
-        const chat = new Set([body.to, ...(await aliasesOf(accountId, body.to))]);
+        await refuseOtherChat(caller, { accountId, channelId }, aliasesOf);
+        const chat = new Set([channelId, ...(await aliasesOf(accountId, channelId))]);
         const message = await readMessageToSend(
           body,
           messageLog,
@@ -286,14 +287,14 @@ export function messagesApi(app: App): Endpoint[] {
           clock.now(),
         );
         const attached = fileOf(body);
-        await app.refuseUnknownNumber({ accountId, to: body.to, idempotencyKey });
+        await app.refuseUnknownNumber({ accountId, to: channelId, idempotencyKey });
         const { outcome, row } = await app.sendMessage({
           accountId,
-          to: body.to,
+          to: channelId,
           ...message,
           ...(attached && { file: prepareFile(attached.kind, attached.wanted) }),
           idempotencyKey,
-          ...(body.byHand && { byHand: { pauseMs: await pauseMsOf(accountId, body.to) } }),
+          ...(body.byHand && { byHand: { pauseMs: await pauseMsOf(accountId, channelId) } }),
         });
         if (outcome === 'conflict') {
           throw new HttpProblem(409, 'IDEMPOTENCY_CONFLICT', say('problem.idempotency-conflict'));
@@ -307,15 +308,15 @@ export function messagesApi(app: App): Endpoint[] {
         return {
           status: 202,
           object: row.id,
-          json: { success: true, data: { ...row, direction: 'outgoing', channelId: body.to } },
+          json: { success: true, data: { ...row, direction: 'outgoing', channelId } },
         };
       },
     }),
   ];
 
   /** How long a message that a person wrote by hand pauses its chat. */
-  async function pauseMsOf(accountId: string, to: string): Promise<number> {
-    const channelIds = [to, ...(await aliasesOf(accountId, to))];
+  async function pauseMsOf(accountId: string, channelId: string): Promise<number> {
+    const channelIds = [channelId, ...(await aliasesOf(accountId, channelId))];
     const { settings } = await policyOfChat({ accountId, channelIds }, '');
     return settings.takeover.minutes * 60_000;
   }

@@ -26,6 +26,7 @@ import {
   rowIdField,
   searchedChatField,
   timeQuery,
+  warningsField,
 } from '../../infra/operations/fields.ts';
 import { deadLetterGroupView, deadLetterView, logQuery } from '../../infra/operations/log-schemas.ts';
 import { HttpProblem, problemSchema } from '../../infra/operations/problem.ts';
@@ -51,7 +52,7 @@ const replayBody = z
     channelId: searchedChatField.optional().describe('Only this chat.'),
     reason: reasonField.optional(),
     before: rowIdField.optional().describe('Only dead letters with a smaller id.'),
-    after: rowIdField.optional().describe('Only dead letters with a larger id: `next` of the call before.'),
+    cursor: rowIdField.optional().describe('Continues after the call before: its `next`.'),
     limit: z.int().min(1).max(1_000).optional().describe('Maximum number. Default: 100.'),
   })
   .meta({ id: 'DeadLettersToReplay', examples: [{ reason: 'AGENT_UNAVAILABLE', limit: 500 }] });
@@ -118,8 +119,9 @@ function deadLettersApi(app: App): Endpoint[] {
       honours: RESTRICTIONS,
       summary: 'Replay the open dead letters of a filter, oldest first',
       body: replayBody,
+      oldNames: { after: 'cursor' },
       description:
-        'To replay all, call again with `next` as `after` until there is no `next`. This reaches each dead letter once, also when some fail again meanwhile.',
+        'To replay all, call again with `next` as `cursor` until there is no `next`. This reaches each dead letter once, also when some fail again meanwhile.',
       isBodyOptional: true,
       responses: {
         202: {
@@ -131,14 +133,15 @@ function deadLettersApi(app: App): Endpoint[] {
             next: z
               .string()
               .optional()
-              .describe('Present when there are more: send it as `after` to replay the next ones.'),
+              .describe('Present when there are more: send it as `cursor` to replay the next ones.'),
+            warnings: warningsField,
           }),
         },
       },
-      handle: async ({ body: { limit = 100, ...filter }, caller }) => {
+      handle: async ({ body: { limit = 100, cursor, ...filter }, caller }) => {
         refuseAll(caller, filter);
         await partOf(caller, filter);
-        const result = await replayDeadLetters(app, filter, limit);
+        const result = await replayDeadLetters(app, { ...filter, after: cursor }, limit);
         log.info({ ...result, reason: filter.reason }, 'dead letters replayed by an admin');
         return { status: 202, json: { success: true, ...result } };
       },
@@ -306,7 +309,7 @@ interface BulkReplay {
 
 /**
  * Replays the open letters of a filter, oldest first, so that messages of one chat keep their order. Calls with `next` as
- * `after` reach each letter at most once: one that fails again meanwhile keeps its id, which is not after `next`.
+ * `cursor` reach each letter at most once: one that fails again meanwhile keeps its id, which is not after `next`.
  * @throws {StorageUnavailableError} the letters before the failure were replayed; call again for the rest
  */
 async function replayDeadLetters(app: App, filter: DeadLetterFilter, limit: number): Promise<BulkReplay> {

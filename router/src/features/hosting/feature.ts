@@ -20,6 +20,7 @@ import {
   pageResponse,
   shown,
   timeView,
+  warningsField,
   wholeNumberQuery,
 } from '../../infra/operations/fields.ts';
 import { invalid, UploadedFile } from '../../infra/operations/form.ts';
@@ -154,16 +155,17 @@ function agentsApi(app: App): Endpoint[] {
         'Wakes the agent. Messages to one agent follow each other. The answer comes with this response when the agent gives it within `waitSeconds`; otherwise repeat the call with the same `messageId`, or read the messages.',
       params,
       body: messageBody,
+      oldNames: { message: 'text' },
       responses: {
-        200: { description: 'The answer.', schema: dataResponse(answerView) },
-        202: { description: 'The agent works on it.', schema: dataResponse(answerView) },
+        200: { description: 'The answer.', schema: answerResponse },
+        202: { description: 'The agent works on it.', schema: answerResponse },
         404: notFound,
         409: elsewhere,
         503: away,
       },
       handle: async ({ params: { id = '' }, body, caller }) => {
         await allowed(caller, id);
-        const { message: text, messageId = randomUUID(), waitSeconds } = body;
+        const { text, messageId = randomUUID(), waitSeconds } = body;
         const exchange = found(await hostedAgents.send(id, { messageId, text }, waitSeconds * 1000));
         const data = answerOf(exchange);
         return { status: data.state === 'answered' ? 200 : 202, json: { success: true, data } };
@@ -180,21 +182,23 @@ function agentsApi(app: App): Endpoint[] {
         'As the agent stored it, without calls of tools; for the profiles `chat` (`GET /history`) and `adk`. Wakes the agent.',
       params,
       query: historyQuery,
+      oldNames: { count: 'limit' },
       responses: {
         200: {
           description: 'The newest messages.',
           schema: listResponse(messageView).extend({
             working: z.array(z.string()).describe('Ids of messages that the agent works on.'),
             failed: z.array(failedView).describe('Messages that the agent did not answer.'),
+            warnings: warningsField,
           }),
         },
         404: notFound,
         409: elsewhere,
         503: away,
       },
-      handle: async ({ params: { id = '' }, query: { count }, caller, signal }) => {
+      handle: async ({ params: { id = '' }, query: { limit }, caller, signal }) => {
         await allowed(caller, id);
-        const data = found(await hostedAgents.messages(id, count, signal));
+        const data = found(await hostedAgents.messages(id, limit, signal));
         const open = await hostedAgents.openExchanges(id);
         const working = open.flatMap(({ messageId, state }) => (state === 'working' ? [messageId] : []));
         const failed = open.flatMap((exchange) => (exchange.state === 'failed' ? [failureOf(exchange)] : []));
@@ -517,7 +521,7 @@ const uploadBody = z
 
 const messageBody = z
   .strictObject({
-    message: z.string().min(1).max(65_536),
+    text: z.string().min(1).max(65_536),
     messageId: z
       .string()
       .regex(/^[\w.:-]{1,200}$/, PHRASES['field.id-200'])
@@ -533,7 +537,7 @@ const messageBody = z
   .meta({ id: 'MessageToAgent', examples: [{ message: 'Who am I?', waitSeconds: 30 }] });
 
 const historyQuery = z.strictObject({
-  count: wholeNumberQuery(1, 500).prefault('20').describe('How many of the newest messages, 1 to 500.'),
+  limit: wholeNumberQuery(1, 500).prefault('20').describe('How many of the newest messages, 1 to 500.'),
 });
 
 export const agentView = z
@@ -616,6 +620,8 @@ export const answerView = z
     id: 'AnswerOfAgent',
     examples: [{ messageId: 'f2b1c0', state: 'answered', response: 'You are Ana.' }],
   });
+
+const answerResponse = dataResponse(answerView).extend({ warnings: warningsField });
 
 export const messageView = z
   .object({ role: z.enum(['user', 'assistant']), content: z.string() })

@@ -69,7 +69,7 @@ export function agentTools({ calls: rest, settingsStore, clock }: Service): McpT
         const send = (): Promise<RestCallResult> =>
           rest.call('sendToHostedAgent', call.caller, {
             params: { id },
-            body: { message, messageId: message_id, waitSeconds },
+            body: { text: message, messageId: message_id, waitSeconds },
           });
         const { json, created } = await withProgress(clock, waitSeconds, call, () =>
           orAbort(sentOrCreated(id, call, send), call.signal),
@@ -100,7 +100,7 @@ export function agentTools({ calls: rest, settingsStore, clock }: Service): McpT
       run: async ({ agent_id: id, count }, { caller, signal }) => {
         const { json } = await rest.call('listHostedAgentMessages', caller, {
           params: { id },
-          query: { count },
+          query: { limit: count },
           signal,
         });
         const { data, working, failed } = json as {

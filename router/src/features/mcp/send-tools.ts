@@ -41,7 +41,7 @@ export function sendTools(rest: RestCalls): McpTool[] {
       annotations: { ...SENDS, idempotentHint: false },
       run: async ({ to, text, account_id, idempotency_key }, { caller }) => {
         const { json, object } = await rest.call('sendMessage', caller, {
-          body: { to, text, accountId: account_id },
+          body: { channelId: to, text, accountId: account_id },
           headers: { 'idempotency-key': idempotency_key },
         });
         const row = json.data as Record<string, unknown>;

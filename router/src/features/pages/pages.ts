@@ -175,7 +175,7 @@ function refusedPage(app: App, { request, caller }: RefusedCall, path: string): 
 }
 
 function statusViewOf(status: AccountStatus) {
-  const { accountId: id, phone, lid, name, ...view } = accountViewOf(status);
+  const { id, phone, lid, name, ...view } = accountViewOf(status);
   const isLinked = phone !== undefined || lid !== undefined;
   return shown(statusView, {
     ...view,

@@ -112,14 +112,17 @@ interface OtherFacts {
   attempts: number;
 }
 
-/** The JSON body of an event. The same event has the same body in every attempt. Absent values are null. */
+/**
+ * The JSON body of an event. The same event has the same body in every attempt. Absent values are null. `number` and
+ * `messageId` are the earlier names of `phone` and `waMessageId`, until the next version.
+ */
 export function eventBody({ eventId, event, accountId, at, facts }: EventToSend): Record<string, unknown> {
   const common = { eventId, event, accountId, at: at.toISOString() };
   if (event === 'message')
     return { ...common, ...messageFields(accountId, facts as unknown as MessageFacts) };
   if (event === 'account-state') {
-    const { state, reason = null, number = null } = facts;
-    return { ...common, state, reason, number };
+    const { state, reason = null, number: phone = null } = facts;
+    return { ...common, state, reason, phone, number: phone };
   }
   if (event === 'test') return { ...common, text: 'A test event of wa2ai.' };
   const { chat, ...known } = facts as unknown as OtherFacts;
@@ -127,11 +130,21 @@ export function eventBody({ eventId, event, accountId, at, facts }: EventToSend)
   switch (event) {
     case 'reply': {
       const { waMessageId: messageId, replyToId, text, kind, media, byHand } = known;
-      return { ...common, ...ids, messageId, replyToId, kind, text, media: fileOf(media), byHand };
+      return {
+        ...common,
+        ...ids,
+        waMessageId: messageId,
+        messageId,
+        replyToId,
+        kind,
+        text,
+        media: fileOf(media),
+        byHand,
+      };
     }
     case 'delivery': {
       const { waMessageId: messageId, replyToId, state } = known;
-      return { ...common, ...ids, messageId, replyToId, state };
+      return { ...common, ...ids, waMessageId: messageId, messageId, replyToId, state };
     }
     default: {
       const { deadLetterId, direction, reason, error, attempts } = known;
@@ -147,7 +160,15 @@ function messageFields(accountId: string, { id, reason, ...facts }: MessageFacts
   const { message } = pendingTurn(row as unknown as StoredTurn);
   const body = bodyOf(undefined, { message }) as Record<string, unknown>;
   const { event: _, replyToken: __, context: ___, media, ...fields } = body;
-  return { id, ...fields, ...chatOf(facts.chat), media: fileOf(media as ReplyMedia | null), reason };
+  return {
+    id,
+    ...fields,
+    ...chatOf(facts.chat),
+    waMessageId: fields.messageId,
+    phone: fields.number,
+    media: fileOf(media as ReplyMedia | null),
+    reason,
+  };
 }
 
 function chatOf(chat: ChatIdentity): Record<string, unknown> {

@@ -126,8 +126,8 @@ interface Operation<Body, Query> {
   /** What each parameter of the path is, by name. */
   params?: Record<string, string>;
   /**
-   * Earlier names of fields of the body, accepted until the next version: the field that each means now, with `!` the opposite of
-   * it; or the function that reads a body with them. `warnings` of the response names those that were used.
+   * Earlier names of fields of the body and the query, accepted until the next version: the field that each means now, with `!` the
+   * opposite of it; or the function that reads a body with them. `warnings` of the response names those that were used.
    */
   oldNames?: Record<string, string> | ((body: unknown) => RenamedBody);
   /** Absent: a body is ignored. */

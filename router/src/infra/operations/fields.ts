@@ -163,15 +163,17 @@ export const warningView = z
   })
   .meta({ id: 'Warning' });
 
+/** Likely problems of a request. */
+export const warningsField = z
+  .array(warningView)
+  .optional()
+  .describe(
+    'Likely problems of what was stored: an agent that cannot be reached, an earlier name of a field ...',
+  );
+
 /** `{success, message, data}`, and `warnings` when there are some. */
 export function changedResponse<T extends z.ZodType>(data: T) {
-  const warnings = z
-    .array(warningView)
-    .optional()
-    .describe(
-      'Likely problems of what was stored: an agent that cannot be reached, an earlier name of a field ...',
-    );
-  return z.object({ success: z.literal(true), message: z.string(), data, warnings });
+  return z.object({ success: z.literal(true), message: z.string(), data, warnings: warningsField });
 }
 
 /** `{success, data, count}`. */

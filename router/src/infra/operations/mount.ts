@@ -17,7 +17,6 @@ import {
   isYaml,
   MAX_YAML_BYTES,
   type Renamed,
-  type RenamedBody,
   readForm,
   readYaml,
   validate,
@@ -149,9 +148,7 @@ function handlerOf(
   repeated: Pick<RepeatedCalls, 'run'>,
 ): RequestHandler {
   return async (request: Request, response: Response) => {
-    const { value, renamed } = bodyOf(definition, request.body);
-    const body = definition.body && validate(definition.body, value, 'body');
-    const query = definition.query && validate(definition.query, { ...request.query }, 'query');
+    const { body, query, renamed } = fieldsOf(definition, request);
     const params = request.params as Record<string, string>;
     const caller: Caller = response.locals.caller;
     const ifMatch = definition.etag && ifMatchOf(request.get('if-match'), definition.etag);
@@ -215,19 +212,28 @@ function outcomeOf({ status }: ApiResponse): string {
   return status === 401 ? 'UNAUTHORIZED' : `HTTP_${status}`;
 }
 
-/** The body of a request with the names of now. */
-export function bodyOf({ isBodyOptional, oldNames = {} }: Endpoint, body: unknown): RenamedBody {
-  if (body === undefined && isBodyOptional) return { value: {}, renamed: [] };
-  return typeof oldNames === 'function' ? oldNames(body) : withNewNames(body, oldNames);
+/**
+ * Body and query of a request as their schemas parse them, and the earlier names that they had.
+ * @throws {HttpProblem} 400
+ */
+export function fieldsOf(
+  { isBodyOptional, oldNames = {}, body: ofBody, query: ofQuery }: Endpoint,
+  given: { body?: unknown; query: object },
+): { body: unknown; query: unknown; renamed: readonly Renamed[] } {
+  const sent = given.body === undefined && isBodyOptional ? {} : given.body;
+  const inBody = typeof oldNames === 'function' ? oldNames(sent) : withNewNames(sent, oldNames);
+  const inQuery = withNewNames({ ...given.query }, typeof oldNames === 'function' ? {} : oldNames);
+  return {
+    body: ofBody && validate(ofBody, inBody.value, 'body'),
+    query: ofQuery && validate(ofQuery, inQuery.value, 'query'),
+    renamed: [...(ofBody ? inBody.renamed : []), ...(ofQuery ? inQuery.renamed : [])],
+  };
 }
 
-/** The response of a change, with a warning for each earlier name of a field. */
+/** The JSON response with a warning for each earlier name of a field. */
 export function withWarnings(result: ApiResponse, renamed: readonly Renamed[]): ApiResponse {
-  const { message, warnings = [] } = (result.json ?? {}) as {
-    message?: string;
-    warnings?: readonly object[];
-  };
-  if (renamed.length === 0 || message === undefined) return result;
+  if (renamed.length === 0 || result.json === undefined) return result;
+  const { warnings = [] } = result.json as { warnings?: readonly object[] };
   const added = renamed.map(({ from, to }) => ({
     code: 'OLD_NAME',
     ...mistakeAt(from, say('field.old-name', { name: to })),

@@ -9,11 +9,10 @@ import type { Access } from './access.ts';
 import { RestAudit } from './audit.ts';
 import type { AuditRecorder } from './audit-recorder.ts';
 import type { Endpoint } from './endpoint.ts';
-import { validate } from './form.ts';
 import { admit, guard } from './guard.ts';
 import { type HttpListener, listenHttp, type SERVER_LIMITS } from './http-listener.ts';
 import { LocalConnections } from './local-socket.ts';
-import { bodyOf, homeOf, mount, relativePath, withWarnings } from './mount.ts';
+import { fieldsOf, homeOf, mount, relativePath, withWarnings } from './mount.ts';
 import { openApiEndpoint } from './openapi.ts';
 import { html, page } from './page-frame.ts';
 import { type ProblemResponse, problemOf } from './problem.ts';
@@ -211,11 +210,10 @@ export class RestCalls {
         value === undefined ? [] : [[name, String(value)]],
       ),
     );
-    const { value, renamed } = bodyOf(operation, withoutUndefined(input.body ?? {}));
+    const { renamed, ...fields } = fieldsOf(operation, { body: withoutUndefined(input.body ?? {}), query });
     const result = await operation.handle({
       params,
-      query: operation.query && validate(operation.query, query, 'query'),
-      body: operation.body && validate(operation.body, value, 'body'),
+      ...fields,
       caller,
       header: (name) => headers[name],
       signal,

@@ -42,9 +42,9 @@ describe('the audit log of the REST API', () => {
   });
 
   it.each([
-    ['sendMessage', 'POST', '/api/messages', { to: '5493777239922', text: SECRET_TEXT }],
+    ['sendMessage', 'POST', '/api/messages', { channelId: '5493777239922', text: SECRET_TEXT }],
     ['createKey', 'POST', '/api/keys', { name: 'k', scopes: ['tasks'] }],
-    ['createAccount', 'POST', '/api/accounts', { accountId: 'sales' }],
+    ['createAccount', 'POST', '/api/accounts', { id: 'sales' }],
   ])('has %s with the id of what it made, and no text', async (action, method, path, body) => {
     const answer = await api.call(method, path, body, admin);
     const { id, accountId } = answer.body.data;

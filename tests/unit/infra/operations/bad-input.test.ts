@@ -128,30 +128,30 @@ describe('a route with one mistake', () => {
 
 describe('other resources', () => {
   it.each<[string, string, unknown, string]>([
-    ['POST', '/api/messages', {}, 'to is missing.'],
+    ['POST', '/api/messages', {}, 'channelId is missing.'],
     [
       'POST',
       '/api/messages',
-      { to: '5493777239922' },
+      { channelId: '5493777239922' },
       'The body must contain exactly one of text, image, video, audio, voice, document, sticker, location, contacts, poll, react, delete.',
     ],
     [
       'POST',
       '/api/messages',
-      { to: '*', text: 'x' },
-      'to must be one chat: a phone number with its country code, a JID or a group id.',
+      { channelId: '*', text: 'x' },
+      'channelId must be one chat: a phone number with its country code, a JID or a group id.',
     ],
-    ['POST', '/api/messages', { to: '15551234567', text: '  ' }, 'text must not be blank.'],
+    ['POST', '/api/messages', { channelId: '15551234567', text: '  ' }, 'text must not be blank.'],
     [
       'POST',
       '/api/messages',
-      { to: '15551234567', text: 'x'.repeat(65_537) },
+      { channelId: '15551234567', text: 'x'.repeat(65_537) },
       'text must have at most 65536 characters.',
     ],
     [
       'POST',
       '/api/messages',
-      { to: '15551234567', text: 'x', accountId: 'no' },
+      { channelId: '15551234567', text: 'x', accountId: 'no' },
       'accountId is not a WhatsApp account of this service.',
     ],
     ['POST', '/api/accounts/default/pair', { method: 'nfc' }, 'method must be qr or code.'],
@@ -200,7 +200,7 @@ describe('other resources', () => {
 
   it.each(['', ' ', 'a b', 'x'.repeat(201), 'ñ'])('refuses the Idempotency-Key %j', async (key) => {
     const headers = { 'idempotency-key': key };
-    const answer = await api.call('POST', '/api/messages', { to: '15551234567', text: 'x' }, headers);
+    const answer = await api.call('POST', '/api/messages', { channelId: '15551234567', text: 'x' }, headers);
     expect(answer.status).toBe(400);
     expect(answer.body.code).toBe('INVALID_HEADERS');
   });

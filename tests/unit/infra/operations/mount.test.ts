@@ -73,6 +73,24 @@ describe('mount', () => {
     expect(await sent({ enabled: true, isDisabled: true })).toContain('isDisabled is not a known field');
   });
 
+  it('takes an earlier name of a parameter, and warns in every JSON response', async () => {
+    const { send } = await served([
+      anEndpoint({
+        query: z.strictObject({ limit: z.string() }),
+        oldNames: { count: 'limit' },
+        handle: ({ query }) => ({ status: 200, json: { success: true, data: query } }),
+      }),
+    ]);
+    expect(JSON.parse((await send('GET', '/thing?limit=3')).text)).toEqual({
+      success: true,
+      data: { limit: '3' },
+    });
+    expect(JSON.parse((await send('GET', '/thing?count=3')).text)).toMatchObject({
+      data: { limit: '3' },
+      warnings: [{ code: 'OLD_NAME', field: 'count' }],
+    });
+  });
+
   it('answers 405 with the allowed methods for another method of a known path, and 404 elsewhere', async () => {
     const { send } = await served([anEndpoint(), anEndpoint({ method: 'put' })]);
     const answer = await send('DELETE', '/thing');

@@ -18,7 +18,7 @@ const CREATING = [
   ['/api/routes', route],
   ['/api/keys', { name: 'orders', scopes: ['messages:send'] }],
   ['/api/webhooks', { url: 'http://localhost:8095/', events: ['message'] }],
-  ['/api/accounts', { accountId: 'sales' }],
+  ['/api/accounts', { id: 'sales' }],
   ['/api/users', { name: 'ana', password: 'correct horse battery', role: 'owner' }],
   ['/api/agents', { id: 'clerk', hosted: { image: 'agent:1', profile: 'chat' } }],
   ['/api/playground/chats', { kind: 'person', name: 'Ana' }],
@@ -49,7 +49,7 @@ describe('a call with an Idempotency-Key', () => {
     await post('/api/routes', route);
     for (const [path, body] of [
       ['/api/routes', { ...route, priority: 3 }],
-      ['/api/accounts', { accountId: 'sales' }],
+      ['/api/accounts', { id: 'sales' }],
     ] as const) {
       const { status, body: answer } = await post(path, body);
       expect([status, answer.code]).toEqual([409, 'IDEMPOTENCY_CONFLICT']);
@@ -72,8 +72,8 @@ describe('a call with an Idempotency-Key', () => {
   });
 
   it('may be corrected after a mistake', async () => {
-    expect((await post('/api/accounts', { accountId: 'playground' })).status).toBe(409);
-    expect((await post('/api/accounts', { accountId: 'sales' })).status).toBe(201);
+    expect((await post('/api/accounts', { id: 'playground' })).status).toBe(409);
+    expect((await post('/api/accounts', { id: 'sales' })).status).toBe(201);
   });
 
   it.each([

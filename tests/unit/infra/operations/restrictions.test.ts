@@ -29,9 +29,9 @@ describe('a key for one chat', () => {
   it('sends to it, by any address of the person, and to no other chat', async () => {
     const call = await restricted({ chats: [OWN] });
     api.aliases.set('7@lid', [OWN]);
-    expect((await call('POST', '/api/messages', { to: `+${OWN}`, text: 'a' })).status).toBe(202);
-    expect((await call('POST', '/api/messages', { to: '7@lid', text: 'b' })).status).toBe(202);
-    const refused = await call('POST', '/api/messages', { to: OTHER, text: 'c' });
+    expect((await call('POST', '/api/messages', { channelId: `+${OWN}`, text: 'a' })).status).toBe(202);
+    expect((await call('POST', '/api/messages', { channelId: '7@lid', text: 'b' })).status).toBe(202);
+    const refused = await call('POST', '/api/messages', { channelId: OTHER, text: 'c' });
     expect([refused.status, refused.body.code]).toEqual([403, 'CHAT_NOT_ALLOWED']);
     expect(api.sent.map(({ text }) => text)).toEqual(['a', 'b']);
   });
