@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { RouteConfig } from '../../router/src/core/models.ts';
 import type { ReceivedMessage } from '../../router/src/core/ports/message-log.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { MockAgent } from '../support/mock-agent.ts';
@@ -23,7 +22,7 @@ afterAll(async () => {
 let people = 0;
 
 /** A new person whose chat is answered by a new mock agent with these switches. */
-async function chatWith(switches: string[], config: Partial<RouteConfig> = {}) {
+async function chatWith(switches: string[], config: Record<string, string> = {}) {
   const agent = await MockAgent.start({ switches });
   agents.push(agent);
   const person = String(5491200000000 + ++people);
@@ -102,8 +101,7 @@ describe('sending the answer of an agent', () => {
   );
 
   it('retries only errors that a retry can fix', async () => {
-    const failure = { tryForMs: 60_000, circuit: { failures: 2, openMs: 60_000 } };
-    const overloaded = await chatWith(['--fail', '503'], { failure });
+    const overloaded = await chatWith(['--fail', '503']);
     const broken = await chatWith(['--fail', '500']);
     const first = inbound({ person: overloaded.person, text: 'a' });
     const second = inbound({ person: broken.person, text: 'b' });
@@ -114,15 +112,13 @@ describe('sending the answer of an agent', () => {
   });
 
   it('sends one apology when the route has one, and never the error', async () => {
-    const { person, jid } = await chatWith(['--fail', '500'], {
-      notices: { failed: 'Sorry, please try later.' },
-    });
+    const { person, jid } = await chatWith(['--fail', '500'], { failureNotice: 'Sorry, please try later.' });
     await router.receive(inbound({ person, text: 'x' }));
     expect(router.textsTo(jid)).toEqual(['Sorry, please try later.']);
   });
 
   it('answers a kind without text with the notice of the route only', async () => {
-    const { person, jid } = await chatWith([], { notices: { unsupported: 'I can only read text.' } });
+    const { person, jid } = await chatWith([], { unsupportedNotice: 'I can only read text.' });
     const voice = inbound({ person, text: '', kind: 'audio' });
     await router.receive(voice);
     expect(router.textsTo(jid)).toEqual(['I can only read text.']);

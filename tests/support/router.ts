@@ -148,7 +148,7 @@ export class TestRouter {
           bus,
           clock: systemClock,
         }),
-        policy: { tryForMs: 100, backoffMs: () => 20 },
+        policy: { tryForMs: 60_000, backoffMs: () => 20 },
         circuits: new CircuitBreakers(),
         accounts,
         bus,
@@ -168,8 +168,10 @@ export class TestRouter {
     return router;
   }
 
+  /** An agent that is not available gets two attempts, unless `more` says otherwise. */
   async addRoute(channelId: string, agentUrl: string, more: RouteFields = {}) {
     const { config, ...fields } = more;
+    const failure = { circuit: { failures: 2, openMs: 60_000 } };
     return this.routes.create({
       accountId: 'default',
       channelId,
@@ -177,7 +179,7 @@ export class TestRouter {
       environment: 'lab',
       priority: 0,
       enabled: true,
-      config: { agent: { kind: 'adk', settings: { appName: 'test_agent' } }, ...config },
+      config: { agent: { kind: 'adk', settings: { appName: 'test_agent' } }, failure, ...config },
       ...fields,
     });
   }
