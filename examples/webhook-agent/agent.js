@@ -1,4 +1,4 @@
-// A webhook for wa2ai without any package: it checks the signature, answers at once, or answers later.
+// A webhook for wa2ai without any package: it checks the signature, answers immediately, or answers later.
 // PORT=8090 WEBHOOK_SECRET=a-secret-key node examples/webhook-agent/agent.js
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';

@@ -1,4 +1,4 @@
--- The NPC face: tasks of its callers, and the ledger of trades.
+-- The NPC server: tasks of its callers, and the ledger of trades.
 
 -- Publishes the node message `npc-task` when the transaction commits: streams of the task send its new state.
 CREATE OR REPLACE FUNCTION npc_task_changed() RETURNS trigger LANGUAGE plpgsql AS $$

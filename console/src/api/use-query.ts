@@ -6,7 +6,7 @@ import { type Problem, problemOf } from './problem.ts';
 /** Events within this time cause one request. */
 const GATHER_MS = 150;
 
-/** The last answer of each call, shown at once when a page opens again. */
+/** The last answer of each call, shown immediately when a page opens again. */
 const answers = new Map<string, unknown>();
 const MAX_ANSWERS = 200;
 

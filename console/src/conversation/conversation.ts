@@ -2,7 +2,7 @@ import type { Phrase } from '../translation/en.ts';
 import type { Card, Message, MessageFile, Received, Sent } from './chat-types.ts';
 import { routeNameIn } from './trace-steps.ts';
 
-/** What the owner of the account sees under a message that was sent: waits, at WhatsApp, on the phone, read, given up. */
+/** What the account owner sees under a message that was sent: waits, at WhatsApp, on the phone, read, given up. */
 export type Tick = 'draft' | 'waiting' | 'sent' | 'delivered' | 'read' | 'failed';
 
 /** One bubble of a conversation as a phone shows it, or a line between bubbles. */

@@ -513,8 +513,8 @@ export const en = {
     used: (used: string, most: string) => `${used} of ${most}`,
     warmUp: (most: string) => `Warm-up: ${most} a day are allowed after it, which is`,
     noContactLimit: 'First contacts: no limit.',
-    pace: (perSecond: string, burst: string) => `Pace: ${perSecond} messages a second, ${burst} at once.`,
-    noPace: 'Pace: no limit.',
+    pace: (perSecond: string, burst: string) => `Rate: ${perSecond} messages a second, ${burst} together.`,
+    noPace: 'Rate: no limit.',
     quiet: (from: string, to: string, zone: string) => `Quiet hours: ${from} to ${to} (${zone}).`,
     quietNow: 'They apply now.',
     queued: (count: string) => `${count} messages wait to be sent.`,
@@ -1077,7 +1077,7 @@ export const en = {
     current: 'this browser',
     end: 'End session',
     ended: 'Session ended.',
-    endAsk: 'The browser has to sign in again. Its open pages stop at once.',
+    endAsk: 'The browser has to sign in again. Its open pages stop immediately.',
     endOthers: 'End my other sessions',
     othersEnded: 'Your other sessions have ended.',
     own: 'Your password',
@@ -1113,7 +1113,7 @@ export const en = {
       environment:
         'Every setting of this node, the value in force, and where it comes from. To change one, set the variable of this name and restart.',
       conversation:
-        'How wa2ai converses where a route does not say it. Changes apply at once, on every node.',
+        'How wa2ai converses where a route does not say it. Changes apply immediately, on every node.',
       governor:
         'How fast accounts send, and to how many people who never wrote. It lowers the risk of a ban.',
       npc: 'wa2ai as an agent of the NPC Engine.',
@@ -1195,7 +1195,7 @@ export const en = {
     example: 'Example',
     tryIt: 'Try it',
     send: 'Send',
-    sendAsk: 'This call can delete or change something of this service at once.',
+    sendAsk: 'This call can delete or change something of this service immediately.',
     confirm: 'Send this call?',
     bodyText: 'Body as JSON',
     notJson: 'The body is not JSON.',

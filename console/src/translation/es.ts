@@ -2598,7 +2598,7 @@ export const es: Language = {
       WA2AI_ENVIRONMENT: 'Solo se aplican las rutas de este entorno.',
       WA2AI_DATA_DIR: 'Carpeta de la base de datos integrada.',
       WA2AI_SOCKET:
-        'Archivo de socket por el que `wa2ai` en la línea de órdenes alcanza el servicio sin clave y con todos los derechos. Solo puede abrirlo el usuario del servicio. `off` lo desactiva.',
+        'Socket Unix por el que `wa2ai` en la línea de órdenes alcanza el servicio sin clave y con todos los derechos. Solo puede abrirlo el usuario del servicio. `off` lo desactiva.',
       DATABASE_URL:
         'PostgreSQL que se usa en lugar del integrado: el servidor mismo, o un pooler en modo de sesión.',
       DATABASE_PASSWORD_FILE: 'Archivo que contiene la contraseña de una DATABASE_URL sin contraseña.',

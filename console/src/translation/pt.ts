@@ -2599,7 +2599,7 @@ export const pt: Language = {
       WA2AI_ENVIRONMENT: 'Só as rotas deste ambiente valem.',
       WA2AI_DATA_DIR: 'Pasta do banco de dados embutido.',
       WA2AI_SOCKET:
-        'Arquivo de socket pelo qual `wa2ai` na linha de comando alcança o serviço sem chave e com todos os direitos. Só o usuário do serviço pode abri-lo. `off` o desliga.',
+        'Socket Unix pelo qual `wa2ai` na linha de comando alcança o serviço sem chave e com todos os direitos. Só o usuário do serviço pode abri-lo. `off` o desliga.',
       DATABASE_URL:
         'PostgreSQL usado em vez do embutido: o próprio servidor, ou um pooler em modo de sessão.',
       DATABASE_PASSWORD_FILE: 'Arquivo que contém a senha de uma DATABASE_URL sem senha.',

@@ -109,7 +109,7 @@ const service = group('Service', {
     .string()
     .optional()
     .describe(
-      'Socket file by which `wa2ai` on the command line reaches the service without a key, with all rights. Only the user of the service can open it. `off` switches it off.',
+      'Unix socket by which `wa2ai` on the command line reaches the service without a key, with all rights. Only the user of the service can open it. `off` switches it off.',
     )
     .meta({ shownDefault: '`wa2ai.sock` in the data folder', values: 'path or `off`' }),
   DATABASE_URL: databaseUrl

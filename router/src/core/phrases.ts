@@ -387,7 +387,7 @@ export const PHRASES = {
   'adk.not-adk': '{place} is not what ADK sends: {why}',
 
   'webhook-agent.silent':
-    'The webhook did not answer within {ms} ms. Let it answer 202 at once and reply later by the token, or raise config.webhook.timeoutMs.',
+    'The webhook did not answer within {ms} ms. Let it answer 202 immediately and reply later by the token, or raise config.webhook.timeoutMs.',
   'webhook-agent.check-secret': '{error} Check config.webhook.headers and config.webhook.secret.',
   'webhook-agent.status': 'The webhook answered status {status}{details}.',
 

@@ -44,7 +44,7 @@ export function withoutTrailing(text: string, characters: string): string {
   return text.slice(0, end);
 }
 
-/** How agents know the owner of the account, who answers by hand. */
+/** How agents know the account owner, who answers by hand. */
 export const OWNER_NAME = 'Owner of this account';
 
 /** Names that say who somebody is for agents, as letters only. */

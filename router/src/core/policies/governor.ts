@@ -123,10 +123,10 @@ const fields = {
         .min(1)
         .max(100_000)
         .optional()
-        .describe('Messages that may leave at once. Default: 1000.'),
+        .describe('Messages that may leave together. Default: 1000.'),
     })
     .optional()
-    .describe('The pace of all messages. Answers to people go before other messages.'),
+    .describe('The rate of all messages. Answers to people go before other messages.'),
   typing: z
     .strictObject({
       charsPerSecond: z

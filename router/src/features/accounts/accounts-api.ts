@@ -201,7 +201,7 @@ export function accountsApi({ accounts, messageLog, proxies, deleteAccount, log 
       honours: ['accounts'],
       summary: 'Set the proxy of a WhatsApp account, or remove it',
       description:
-        'The WebSocket, media files and look-ups of the client version of this account go through the proxy from now on: the account connects again at once. While the proxy does not work, the state of the account is `proxy-failed`; it never connects without it. Requests to agents and webhooks do not use it.',
+        'The WebSocket, media files and look-ups of the client version of this account go through the proxy from now on: the account connects again immediately. While the proxy does not work, the state of the account is `proxy-failed`; it never connects without it. Requests to agents and webhooks do not use it.',
       params,
       body: accountBody,
       responses: changed,

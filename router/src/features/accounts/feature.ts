@@ -155,7 +155,7 @@ const limitsView = z
       .describe('When nobody is written to who did not write in the last 24 hours.'),
     messages: z
       .object({ perSecond: z.number(), burst: count })
-      .describe('The pace of all messages. `perSecond` 0: no limit.'),
+      .describe('The rate of all messages. `perSecond` 0: no limit.'),
   })
   .meta({ id: 'AccountLimits' });
 

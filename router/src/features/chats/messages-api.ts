@@ -123,7 +123,7 @@ export async function chatPage(
 ) {
   const { text, limit } = query;
   const isInTwo = order === 'needs' && query.needsYou === undefined;
-  // Few chats wait: they are searched at once.
+  // Few chats wait: they are searched in one query.
   const first =
     isInTwo && (cursor?.needsYou ?? true)
       ? await chatStore.list({ ...query, needsYou: true, after: cursor, limit: limit + 1 })

@@ -315,7 +315,7 @@ function agentsApi(app: App): Endpoint[] {
       operationId: 'writeHostedAgentFile',
       summary: 'Upload a file of an agent',
       description:
-        'A form (`multipart/form-data`) with one part, `file`, of at most 10 MB. The file replaces one with this path at once, and never in part. Missing folders are made. No link is followed.',
+        'A form (`multipart/form-data`) with one part, `file`, of at most 10 MB. The file replaces one with this path immediately, and never in part. Missing folders are made. No link is followed.',
       params,
       query: pathQuery,
       body: uploadBody,

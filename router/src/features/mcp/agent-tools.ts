@@ -36,7 +36,7 @@ export function agentTools({ calls: rest, settingsStore, clock }: Service): McpT
       name: 'send_message',
       title: 'Send a message to an agent',
       description:
-        'Sends a message to an agent that wa2ai runs, and wakes it. An unknown agent is created. Returns at once, or with the response when it comes within `wait_seconds`; afterwards get_messages has it. Does not write to WhatsApp: that is send_whatsapp_message.',
+        'Sends a message to an agent that wa2ai runs, and wakes it. An unknown agent is created. Returns immediately, or with the response when it comes within `wait_seconds`; afterwards get_messages has it. Does not write to WhatsApp: that is send_whatsapp_message.',
       ...rest.admissionOf('sendToHostedAgent'),
       input: z.strictObject({
         agent_id: agentId,

@@ -151,7 +151,8 @@ function serverSettingsApi<Settings extends { enabled: boolean }>(
     scopes: ['admin'],
     shows: `Show whether ${what} is on`,
     replaces: `Turn ${what} on or off`,
-    description: 'Applies to all nodes at once. Default: on if WA2AI_HOST is a loopback address, else off.',
+    description:
+      'Applies to all nodes immediately. Default: on if WA2AI_HOST is a loopback address, else off.',
     body: settings,
     view: settings,
     show: async () => viewOf(await settingsStore.get(server)),

@@ -100,7 +100,7 @@ const FIRST_LOOK_MS = 250;
 const MAX_LOOK_MS = 15_000;
 
 const SENTENCES: Record<OutboxState, string> = {
-  draft: 'The message waits for the owner of the account.',
+  draft: 'The message waits for the account owner.',
   queued: 'The message waits to be sent.',
   sending: 'The message is being sent.',
   sent: 'The message was sent.',

@@ -229,7 +229,7 @@ export class PlaygroundProvider implements ChatProvider {
     }
   }
 
-  /** Undefined: nobody of the playground has this address, such as the owner of the account. */
+  /** Undefined: nobody of the playground has this address, such as the account owner. */
   async #chatOf(jid: string): Promise<PlaygroundChat | undefined> {
     const address = parseJid(jid);
     const channelId = address && channelIdOf(address);
