@@ -8,6 +8,7 @@ describe('accountViewOf', () => {
   it('has times as text, the start of 1970 included, and none that are absent', () => {
     expect(accountViewOf(status)).toEqual({
       id: 'sales',
+      accountId: 'sales',
       state: 'open',
       nextAction: 'Nothing to do.',
       since: '1970-01-01T00:00:00.000Z',

@@ -20,6 +20,7 @@ it('lists accounts with their named state, next action and times', async () => {
     data: [
       {
         id: 'default',
+        accountId: 'default',
         state: 'waiting',
         nextAction: 'Nothing to do; it reconnects by itself.',
         reason: 'The connection dropped.',

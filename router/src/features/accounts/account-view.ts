@@ -11,6 +11,7 @@ import { HttpProblem, mistakeAt, phraseField } from '../../infra/operations/prob
 
 const EXAMPLE = {
   id: 'default',
+  accountId: 'default',
   state: 'open' as const,
   nextAction: 'Nothing to do: connected.',
   isConnected: true,
@@ -68,6 +69,7 @@ export const limitView = z
 export const accountView = z
   .object({
     id: z.string(),
+    accountId: z.string().describe('The earlier name of `id`, until the next version.'),
     provider: z
       .enum(['playground'])
       .optional()
