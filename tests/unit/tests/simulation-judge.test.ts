@@ -3,13 +3,14 @@ import { MediaError } from '../../../router/src/core/errors.ts';
 import { MemoryInbox } from '../../doubles/memory-inbox.ts';
 import { MemoryState } from '../../doubles/memory-state.ts';
 import { judge } from '../../simulation/judge.ts';
+import { TURN_ATTEMPTS } from '../../simulation/sim-node.ts';
 
 const ANA = '34670000001@s.whatsapp.net';
 const FILE_NOTICE = new MediaError('MEDIA_UNAVAILABLE', { sentence: '' }).forPerson;
 
 /** A picture that was answered with the notice that it could not be loaded. */
 async function violationsOf({
-  failedDownloads = 5,
+  failedDownloads = TURN_ATTEMPTS,
   state: end = 'dead' as 'dead' | 'answered',
   file = true,
 }) {
@@ -55,7 +56,7 @@ it('accepts the notice about a file that no attempt of the turn could load', asy
 });
 
 it.each([
-  ['a file that was loaded', { failedDownloads: 4 }],
+  ['a file that was loaded', { failedDownloads: TURN_ATTEMPTS - 1 }],
   ['a message that is no dead letter', { state: 'answered' as const }],
   ['a message without a file', { file: false }],
 ])('does not accept it for %s', async (_, given) => {
