@@ -18,14 +18,14 @@ describe('the page Accounts', () => {
     const { page, goTo } = await open();
     await goTo('accounts');
     const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: 'default' }) });
-    await card.getByText('Nothing to do: connected.').waitFor();
+    await card.getByText('Connected. Nothing to do.').waitFor();
     await card.getByText('History').click();
     const changes = card.locator('.history li');
     await changes.filter({ hasText: 'Waiting for a phone' }).first().waitFor();
     expect(await changes.first().textContent()).toContain('Connected');
     await card.getByRole('button', { name: 'Restart' }).click();
     await page.getByText('The connection was restarted.').waitFor();
-    await card.getByText('Nothing to do: connected.').waitFor();
+    await card.getByText('Connected. Nothing to do.').waitFor();
   });
 
   it('shows how much of the limits is used', async () => {

@@ -102,7 +102,7 @@ describe('an account that WhatsApp asks for a passkey', () => {
     await same.click();
     await linked;
     await untilState(bed.service, 'open');
-    await page.getByText('Nothing to do: connected.').waitFor();
+    await page.getByText('Connected. Nothing to do.').waitFor();
     phone.unlink();
     await untilState(bed.service, 'logged-out');
   });

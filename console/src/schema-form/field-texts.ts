@@ -12,8 +12,13 @@ export interface FieldTexts {
    * What a field means, with quotation marks around what is marked as code; undefined without one.
    * @param path of the field: its form or agent kind, the groups that contain it, its name
    * @param description of the API, in English
+   * @param choices the values that the form shows in words: a sentence that lists them says nothing more
    */
-  hint(path: readonly string[], description: string | undefined): string | undefined;
+  hint(
+    path: readonly string[],
+    description: string | undefined,
+    choices?: readonly (string | number)[],
+  ): string | undefined;
   /** A value that a field can have, in words. */
   value(value: string): string;
 }
@@ -25,12 +30,22 @@ export function useFieldTexts(): FieldTexts {
   return {
     label: (name, path = []) =>
       form.labels[path.slice(-2).join('.')] ?? form.labels[name] ?? service?.labels[name] ?? labelOf(name),
-    hint: (path, description) =>
-      description
-        ? quoted((hintOf(service?.hints, path) ?? description).replace(CALL_IN_BRACKETS, ''))
-        : undefined,
+    hint: (path, description, choices = []) => {
+      if (!description) return undefined;
+      const text = (hintOf(service?.hints, path) ?? description).replace(CALL_IN_BRACKETS, '');
+      return quoted(withoutList(text, choices)) || undefined;
+    },
     value: (value) => form.values[value] ?? value,
   };
+}
+
+function withoutList(text: string, choices: readonly (string | number)[]): string {
+  const listedIn = (sentence: string) =>
+    choices.filter((choice) => sentence.includes(`\`${choice}\``)).length;
+  return text
+    .split(/(?<=\.) /)
+    .filter((sentence) => listedIn(sentence) < 2)
+    .join(' ');
 }
 
 /** What a program calls instead, which a person at a form does not need. */

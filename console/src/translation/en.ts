@@ -462,7 +462,7 @@ export const en = {
       'passkey-required':
         'WhatsApp asks for your passkey to link this account. Follow the steps; if none are shown, link it again.',
       connecting: 'Nothing to do: connecting to WhatsApp.',
-      open: 'Nothing to do: connected.',
+      open: 'Connected. Nothing to do.',
       waiting: 'Nothing to do: wa2ai connects again. If this lasts, check the network and the database.',
       'proxy-failed':
         'Check the proxy of this account, or set another one below. wa2ai tries again, and never connects without the proxy.',

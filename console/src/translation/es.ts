@@ -471,7 +471,7 @@ export const es: Language = {
       'passkey-required':
         'WhatsApp pide su llave de acceso para vincular esta cuenta. Siga los pasos; si no se muestran, vincúlela otra vez.',
       connecting: 'No hay nada que hacer: conectando con WhatsApp.',
-      open: 'No hay nada que hacer: está conectada.',
+      open: 'Conectada. No hay nada que hacer.',
       waiting: 'No hay nada que hacer: wa2ai se conecta otra vez. Si dura, revise la red y la base de datos.',
       'proxy-failed':
         'Revise el proxy de esta cuenta o indique otro abajo. wa2ai lo intenta otra vez y nunca se conecta sin el proxy.',

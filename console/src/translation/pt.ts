@@ -474,7 +474,7 @@ export const pt: Language = {
       'passkey-required':
         'O WhatsApp pede a sua chave de acesso para vincular esta conta. Siga os passos; se nenhum aparecer, vincule-a de novo.',
       connecting: 'Nada a fazer: conectando ao WhatsApp.',
-      open: 'Nada a fazer: conectada.',
+      open: 'Conectada. Nada a fazer.',
       waiting: 'Nada a fazer: o wa2ai se conecta de novo. Se demorar, verifique a rede e o banco de dados.',
       'proxy-failed':
         'Verifique o proxy desta conta ou defina outro abaixo. O wa2ai tenta de novo e nunca se conecta sem o proxy.',

@@ -47,7 +47,7 @@ export function KeysPage() {
                 keyOf={({ id }) => id}
                 columns={[
                   { title: text.name, cell: ({ name }) => <strong>{name}</strong> },
-                  { title: text.prefix, cell: ({ prefix }) => <code>{prefix}</code> },
+                  { title: text.prefix, cell: ({ prefix }) => <code class="whole">{prefix}</code> },
                   {
                     title: text.scopes,
                     cell: ({ scopes }) => (

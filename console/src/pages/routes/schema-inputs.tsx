@@ -26,7 +26,7 @@ export function useCommon({ path, name, schema, isRequired, mistakes }: SchemaFi
   const error = mistakeAt(mistakes, path);
   const texts = useFieldTexts();
   const label = texts.label(name, path.split('.'));
-  const hint = texts.hint(path.split('.'), schema.description);
+  const hint = texts.hint(path.split('.'), schema.description, schema.items?.enum);
   return {
     label: isRequired ? `${label} (${text.required})` : label,
     ...(hint !== undefined && { hint }),

@@ -23,7 +23,7 @@ export function SchemaField(props: FieldsProps & { name: string; isRequired: boo
   const { form, name, schema, path, values, inUse, details, change, isRequired } = props;
   const value = valueAt(values, path);
   const texts = useFieldTexts();
-  const hint = texts.hint([form, ...path], schema.description);
+  const hint = texts.hint([form, ...path], schema.description, schema.items?.enum);
   const at = path.join('.');
   const error = details.find(({ field }) => field === at || field.startsWith(`${at}.`))?.message;
   const field: FieldProps = {

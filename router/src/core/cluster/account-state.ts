@@ -49,7 +49,7 @@ export function nextActionOf(state: AccountState, details: AccountStateDetails =
     case 'connecting':
       return 'Nothing to do: connecting to WhatsApp.';
     case 'open':
-      return 'Nothing to do: connected.';
+      return 'Connected. Nothing to do.';
     case 'waiting':
       if (details.isStorageTrouble) {
         return `Fix the database (see reason). Next attempt ${at(details.retryAtMs)}. WhatsApp queues what is sent meanwhile.`;

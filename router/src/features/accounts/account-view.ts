@@ -13,7 +13,7 @@ const EXAMPLE = {
   id: 'default',
   accountId: 'default',
   state: 'open' as const,
-  nextAction: 'Nothing to do: connected.',
+  nextAction: 'Connected. Nothing to do.',
   isConnected: true,
   since: '2026-01-31T11:58:00.000Z',
   clientVersion: {

@@ -17,7 +17,7 @@ const clock = new FakeClock();
 const statusOf = (accountId: string, change: Partial<AccountStatus> = {}): AccountStatus => ({
   accountId,
   state: 'open',
-  nextAction: 'Nothing to do: connected.',
+  nextAction: 'Connected. Nothing to do.',
   sinceMs: 0,
   ...change,
 });
