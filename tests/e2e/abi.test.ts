@@ -160,7 +160,7 @@ describe('Saving an ABI route', () => {
       });
     const wrong = await save({ functions: ['function add(uint7 a)', 'nonsense'] });
     expect(wrong.status).toBe(400);
-    expect(wrong.body.details).toEqual([
+    expect(wrong.body.details).toMatchObject([
       { field: 'config.abi.functions[0]', message: "'uint7' is not an ABI type" },
       { field: 'config.abi.functions[1]', message: "'nonsense' has the end where '(' belongs" },
     ]);
