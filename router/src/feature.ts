@@ -1,4 +1,5 @@
 import type { Config } from './config/config.ts';
+import type { ServiceDefaults } from './config/live-settings.ts';
 import type { AliasesOf } from './core/access/caller.ts';
 import type { AgentClients, TaskNow } from './core/agent-client.ts';
 import type { ExchangeRecorder } from './core/agent-exchange.ts';
@@ -132,7 +133,8 @@ type DurableFunctions = {
  * what it needs.
  */
 export interface App {
-  config: Pick<Config, 'accountId' | 'apiKey' | 'environment' | 'host' | 'publicUrl' | 'settings'>;
+  config: Pick<Config, 'accountId' | 'apiKey' | 'environment' | 'host' | 'publicUrl' | 'settings'> &
+    ServiceDefaults;
   /** Of operations. */
   log: Logger;
   /** The log of another part of the service, with its name. */

@@ -87,7 +87,7 @@ async function benchFaces(rounds: number): Promise<Pick<AgentsResults, 'opens' |
 async function tripsOf({ name, settings, start }: AgentKindSubject): Promise<Trips> {
   const server = await start();
   const clients = createAgentClients({
-    defaultTimeoutMs: 30_000,
+    defaultTimeoutMs: () => 30_000,
     log: quietLog,
     clock: holdingClock,
     transport: new AgentTransport(),

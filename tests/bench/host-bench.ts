@@ -108,7 +108,12 @@ async function benchMessages(place: Place, rounds: number): Promise<HostResults[
   });
   let running: RunningAgent | undefined;
   const clients = createAgentClients({
-    ...{ defaultTimeoutMs: 30_000, log: quietLog, clock: holdingClock, transport: new AgentTransport() },
+    ...{
+      defaultTimeoutMs: () => 30_000,
+      log: quietLog,
+      clock: holdingClock,
+      transport: new AgentTransport(),
+    },
     hosting: {
       use: (agent, work, options) => {
         const seen = (given: RunningAgent) => {

@@ -82,7 +82,7 @@ describe(`a shell in a container of ${kind}`, () => {
     const client = new ShellAgentClient(
       {
         ...{
-          defaultTimeoutMs: 30_000,
+          defaultTimeoutMs: () => 30_000,
           matcher: directMatcher,
           log: quietLog,
           clock: { ...clock, sleep },

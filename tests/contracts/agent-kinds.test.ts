@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 const deps = (transport: AgentTransport, clock: Clock = holdingClock) => ({
-  defaultTimeoutMs: PATIENT_MS,
+  defaultTimeoutMs: () => PATIENT_MS,
   matcher: directMatcher,
   log: quietLog,
   clock,

@@ -234,7 +234,7 @@ async function byWa2ai(store: CopiedStore, stanzas: readonly BinaryNode[]): Prom
     whatsAppNow: () => Date.now(),
     clock: systemClock,
     log: quietLog,
-    maxMessageAgeMs: 86_400_000,
+    maxMessageAgeMs: () => 86_400_000,
     random: Math.random,
   });
   await runner.replay();

@@ -63,7 +63,7 @@ async function inDays(days: number): Promise<void> {
   await new Retention({
     postgres: bed.database.open(),
     rules: retentionRules(),
-    limits: { ...limits, journal: 7, oldKeys: 30, webhooks: 30, audit: 0 },
+    limits: () => ({ ...limits, journal: 7, oldKeys: 30, webhooks: 30, audit: 0 }),
     clock,
     log: quietLog,
   }).runOnce();

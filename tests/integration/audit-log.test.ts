@@ -73,7 +73,13 @@ it('a log is intact after retention, which removes entries up to the first one t
     audit: 10,
   };
   const clock = new FakeClock(nowMs);
-  const run = new Retention({ postgres, rules: retentionRules(), limits, clock, log: quietLog }).runOnce();
+  const run = new Retention({
+    postgres,
+    rules: retentionRules(),
+    limits: () => limits,
+    clock,
+    log: quietLog,
+  }).runOnce();
   while (clock.sleeping === 0) await new Promise(setImmediate);
   await clock.advanceMs(50);
   while (clock.sleeping === 0) await new Promise(setImmediate);

@@ -67,7 +67,7 @@ function setup(more: Partial<ShellSettings> = {}) {
   // a new client for each message: everything that lasts is in the store and in the runtime
   const client = () =>
     new ShellAgentClient(
-      { defaultTimeoutMs: 30_000, matcher: directMatcher, log: quietLog, clock, ...transports, audit },
+      { defaultTimeoutMs: () => 30_000, matcher: directMatcher, log: quietLog, clock, ...transports, audit },
       settings,
       {
         id: 'route-1',
@@ -208,7 +208,7 @@ function refusing() {
   const audit = { append: () => Promise.reject(new Error('no audit log')) };
   const client = new ShellAgentClient(
     {
-      defaultTimeoutMs: 30_000,
+      defaultTimeoutMs: () => 30_000,
       matcher: directMatcher,
       log: quietLog,
       clock: systemClock,

@@ -296,7 +296,7 @@ export class SimNode {
       clock: process.clock,
       log,
       versions: builtInVersion(process.clock),
-      maxMessageAgeMs: DAY_MS,
+      maxMessageAgeMs: () => DAY_MS,
       random: () => random.next(),
       storage: this.session.storage,
       fence,

@@ -144,7 +144,7 @@ async function replay(): Promise<void> {
     current,
     clock,
     log: quietLog,
-    maxMessageAgeMs: 86_400_000,
+    maxMessageAgeMs: () => 86_400_000,
     random: () => 0,
   });
   await runner.replay();

@@ -58,7 +58,7 @@ export class HostedAgentsOnDouble {
     const transport = new AgentTransport();
     this.agents = new HostedAgents({
       ...{ ...common, host: this.host, clock: systemClock, log, liveNodes: () => this.liveNodes },
-      talk: new HostedTalk({ defaultTimeoutMs: 30_000, log, clock: systemClock, transport }),
+      talk: new HostedTalk({ defaultTimeoutMs: () => 30_000, log, clock: systemClock, transport }),
     });
   }
 

@@ -267,13 +267,8 @@ export async function startHttpApi(
   const replyTokens = new MemoryReplyTokens(state);
   const view: ClusterView = { nodes: [], accounts: [] };
   const config = {
-    host: '127.0.0.1',
-    port: 0,
-    accountId: 'default',
-    environment: 'lab' as const,
-    apiKey: options.apiKey,
-    publicUrl: options.publicUrl,
-    settings: loadConfig({}, false).settings,
+    ...loadConfig({}, false),
+    ...{ port: 0, apiKey: options.apiKey, publicUrl: options.publicUrl, socket: undefined },
   };
   const npcTasks = new MemoryNpcTasks(() => clock.nowMs);
   const feedClock = new FakeClock();

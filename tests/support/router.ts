@@ -116,7 +116,7 @@ export class TestRouter {
         matcher: this.#matcher,
         agents: createAgentClients({
           matcher: this.#matcher,
-          defaultTimeoutMs: options.agentTimeoutMs ?? 5_000,
+          defaultTimeoutMs: () => options.agentTimeoutMs ?? 5_000,
           log: this.#log,
           clock: systemClock,
           transport: new AgentTransport(),

@@ -133,7 +133,7 @@ export class WhatsAppAccount {
       versions: builtInVersion(clock),
       log: recordingLog(this.log),
       whatsappWsUrl: emulator.url,
-      maxMessageAgeMs: 24 * 60 * 60 * 1000,
+      maxMessageAgeMs: () => 24 * 60 * 60 * 1000,
       ...more,
     });
   }

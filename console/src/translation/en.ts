@@ -721,6 +721,13 @@ export const en = {
   },
   form: {
     labels: {
+      agentTimeoutMs: 'Time limit of an agent (ms)',
+      maxMessageAgeMs: 'Answer messages up to this age (ms)',
+      exchanges: 'Store requests to agents',
+      logLevel: 'Log from this level',
+      textDays: 'Texts (days)',
+      fileDays: 'Files (days)',
+      recordDays: 'Audit log (days)',
       'pace.debounceMs': 'Wait for further messages (ms)',
       'pace.maxWaitMs': 'Longest such wait (ms)',
       'pace.busy': 'A message while the agent works',
@@ -1102,6 +1109,7 @@ export const en = {
     title: 'Settings',
     tabs: {
       environment: 'Environment',
+      service: 'Service',
       conversation: 'Conversation',
       governor: 'Sending',
       npc: 'NPC',
@@ -1111,7 +1119,9 @@ export const en = {
     },
     leads: {
       environment:
-        'Every setting of this node, the value in force, and where it comes from. To change one, set the variable of this name and restart.',
+        'Every setting of this node, the value in force, and where it comes from. To change one, set the variable of this name and restart; those of the tab Service need no restart.',
+      service:
+        'What can be changed while wa2ai runs, on every node. An empty field has the value of its environment variable.',
       conversation:
         'How wa2ai converses where a route does not say it. Changes apply immediately, on every node.',
       governor:

@@ -733,6 +733,13 @@ export const es: Language = {
   },
   form: {
     labels: {
+      agentTimeoutMs: 'Tiempo límite de un agente (ms)',
+      maxMessageAgeMs: 'Responder mensajes de hasta esta edad (ms)',
+      exchanges: 'Guardar las peticiones a los agentes',
+      logLevel: 'Registrar desde este nivel',
+      textDays: 'Textos (días)',
+      fileDays: 'Archivos (días)',
+      recordDays: 'Registro de auditoría (días)',
       'pace.debounceMs': 'Esperar más mensajes (ms)',
       'pace.maxWaitMs': 'Espera más larga (ms)',
       'pace.busy': 'Un mensaje mientras el agente trabaja',
@@ -1114,6 +1121,7 @@ export const es: Language = {
     title: 'Ajustes',
     tabs: {
       environment: 'Entorno',
+      service: 'Servicio',
       conversation: 'Conversación',
       governor: 'Envío',
       npc: 'NPC',
@@ -1123,7 +1131,9 @@ export const es: Language = {
     },
     leads: {
       environment:
-        'Todos los ajustes de este nodo, el valor vigente y de dónde viene. Para cambiar uno, defina la variable de ese nombre y reinicie.',
+        'Todos los ajustes de este nodo, el valor vigente y de dónde viene. Para cambiar uno, defina la variable de ese nombre y reinicie; los de la pestaña Servicio no necesitan reinicio.',
+      service:
+        'Lo que se puede cambiar mientras wa2ai está en marcha, en todos los nodos. Un campo vacío tiene el valor de su variable de entorno.',
       conversation:
         'Cómo conversa wa2ai donde una ruta no lo indica. Los cambios se aplican enseguida, en todos los nodos.',
       governor:
@@ -2673,23 +2683,11 @@ export const es: Language = {
       WA2AI_MEDIA_S3_SECRET_KEY: 'Secreto de esa clave.',
       WA2AI_MEDIA_S3_SECRET_KEY_FILE:
         'Archivo que contiene el secreto, en lugar de WA2AI_MEDIA_S3_SECRET_KEY.',
-      WA2AI_RETENTION_TEXT_DAYS:
-        'Días que se conservan los textos y las trazas de los mensajes terminados. Las filas se conservan, para que nada se responda dos veces.',
-      WA2AI_RETENTION_OUTBOX_DAYS:
-        'Días que se conservan las respuestas que WhatsApp confirmó. Un teléfono puede pedir una otra vez durante dos semanas.',
-      WA2AI_RETENTION_FILES_DAYS:
-        'Días que se conservan los archivos de las personas y los de las respuestas que WhatsApp confirmó, en todos los almacenes.',
-      WA2AI_RETENTION_EXCHANGES_DAYS:
-        'Días que se conservan las peticiones a los agentes y sus respuestas; vea `WA2AI_EXCHANGES`. Nunca se conservan más que los textos.',
-      WA2AI_RETENTION_DEAD_LETTERS_DAYS: 'Días que se conservan los mensajes fallidos.',
-      WA2AI_RETENTION_WORKFLOWS_DAYS: 'Días que se conservan los registros de trabajo terminado del motor.',
-      WA2AI_RETENTION_JOURNAL_DAYS:
-        'Días que se conservan las stanzas que una caída dejó en el diario y cuyos mensajes están guardados.',
-      WA2AI_RETENTION_OLD_KEYS_DAYS:
-        'Días que se conservan las claves de WhatsApp anteriores a un cierre de sesión.',
-      WA2AI_RETENTION_WEBHOOKS_DAYS:
-        'Días que se conserva el registro de entregas de los webhooks, con los eventos que no se pudieron entregar.',
-      WA2AI_RETENTION_AUDIT_DAYS: 'Días que se conservan las entradas del registro de auditoría.',
+      WA2AI_RETENTION_TEXTS:
+        'Cuánto se conservan los textos de mensajes y respuestas, las trazas y los mensajes fallidos; las respuestas al menos 14 días, porque un teléfono puede pedir una de nuevo. Las peticiones a los agentes se conservan 7 días, los eventos de webhooks 30, si es menos. Las filas quedan, para que nada se responda dos veces.',
+      WA2AI_RETENTION_FILES:
+        'Cuánto se conservan los archivos de las personas, y los de respuestas que WhatsApp confirmó, en todos los almacenes.',
+      WA2AI_RETENTION_RECORDS: 'Cuánto se conservan las entradas del registro de auditoría.',
       WA2AI_LOG_LEVEL: 'Nivel mínimo de gravedad que se registra. `trace` contiene textos de mensajes.',
       WA2AI_LOG_FORMAT: 'Formato de las líneas del registro.',
       WA2AI_WHATSAPP_WS_URL:
@@ -2701,6 +2699,14 @@ export const es: Language = {
     },
     /** Names of fields in forms. */
     labels: {
+      agentTimeoutMs: 'Tiempo límite de un agente (ms)',
+      maxMessageAgeMs: 'Responder mensajes de hasta esta edad (ms)',
+      exchanges: 'Guardar las peticiones a los agentes',
+      logLevel: 'Registrar desde este nivel',
+      textDays: 'Textos (días)',
+      fileDays: 'Archivos (días)',
+      recordDays: 'Registro de auditoría (días)',
+      retention: 'Conservación',
       File: 'Archivo',
       access: 'Acceso',
       accounts: 'Cuentas',
@@ -2868,6 +2874,21 @@ export const es: Language = {
     },
     /** What fields and agent kinds mean, by the end of the path of the field. */
     hints: {
+      agentTimeoutMs:
+        'Tiempo límite de un intento donde la ruta no indica ninguno, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT_MS.',
+      maxMessageAgeMs:
+        'Edad máxima de un mensaje que se responde, en milisegundos. Por defecto: WA2AI_MAX_MESSAGE_AGE_MS.',
+      exchanges:
+        'Si se guardan las peticiones a los agentes y sus respuestas, para la traza de un mensaje. Por defecto: WA2AI_EXCHANGES.',
+      logLevel:
+        'Nivel mínimo de gravedad que se registra. `trace` contiene textos de mensajes. Por defecto: WA2AI_LOG_LEVEL.',
+      textDays:
+        'Textos de mensajes y respuestas, con trazas y mensajes fallidos. 0: para siempre. Por defecto: WA2AI_RETENTION_TEXTS.',
+      fileDays:
+        'Archivos de personas, y los de respuestas que WhatsApp confirmó. 0: para siempre. Por defecto: WA2AI_RETENTION_FILES.',
+      recordDays:
+        'Entradas del registro de auditoría. 0: para siempre. Por defecto: WA2AI_RETENTION_RECORDS.',
+      retention: 'Días que se conservan los datos terminados.',
       adk: 'Un servidor de Google ADK.',
       npc: 'Un agente de NPC Engine (especificación de la tarjeta de agente): tareas por JSON-RPC.',
       a2a: 'Un agente que habla A2A (Agent2Agent), versión 1.0 o 0.3.',

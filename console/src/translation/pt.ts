@@ -737,6 +737,13 @@ export const pt: Language = {
   },
   form: {
     labels: {
+      agentTimeoutMs: 'Tempo limite de um agente (ms)',
+      maxMessageAgeMs: 'Responder mensagens de até esta idade (ms)',
+      exchanges: 'Guardar as requisições aos agentes',
+      logLevel: 'Registrar a partir deste nível',
+      textDays: 'Textos (dias)',
+      fileDays: 'Arquivos (dias)',
+      recordDays: 'Registro de auditoria (dias)',
       'pace.debounceMs': 'Esperar mais mensagens (ms)',
       'pace.maxWaitMs': 'Espera mais longa (ms)',
       'pace.busy': 'Uma mensagem enquanto o agente trabalha',
@@ -1121,6 +1128,7 @@ export const pt: Language = {
     title: 'Configurações',
     tabs: {
       environment: 'Ambiente',
+      service: 'Serviço',
       conversation: 'Conversa',
       governor: 'Envio',
       npc: 'NPC',
@@ -1130,7 +1138,9 @@ export const pt: Language = {
     },
     leads: {
       environment:
-        'Todas as configurações deste nó, o valor em vigor e de onde ele vem. Para alterar uma, defina a variável com este nome e reinicie.',
+        'Todas as configurações deste nó, o valor em vigor e de onde ele vem. Para alterar uma, defina a variável com este nome e reinicie; os da aba Serviço não precisam de reinício.',
+      service:
+        'O que pode ser mudado enquanto o wa2ai roda, em todos os nós. Um campo vazio tem o valor da sua variável de ambiente.',
       conversation:
         'Como o wa2ai conversa onde uma rota não o diz. As mudanças valem na hora, em todos os nós.',
       governor:
@@ -2671,23 +2681,11 @@ export const pt: Language = {
       WA2AI_MEDIA_S3_ACCESS_KEY: 'Id da chave do servidor S3.',
       WA2AI_MEDIA_S3_SECRET_KEY: 'Segredo dessa chave.',
       WA2AI_MEDIA_S3_SECRET_KEY_FILE: 'Arquivo que contém o segredo, em vez de WA2AI_MEDIA_S3_SECRET_KEY.',
-      WA2AI_RETENTION_TEXT_DAYS:
-        'Dias em que são mantidos os textos e os rastros das mensagens terminadas. As linhas ficam, para que nada seja respondido duas vezes.',
-      WA2AI_RETENTION_OUTBOX_DAYS:
-        'Dias em que são mantidas as respostas que o WhatsApp confirmou. Um celular pode pedir uma de novo durante duas semanas.',
-      WA2AI_RETENTION_FILES_DAYS:
-        'Dias em que são mantidos os arquivos das pessoas e os das respostas que o WhatsApp confirmou, em todos os armazenamentos.',
-      WA2AI_RETENTION_EXCHANGES_DAYS:
-        'Dias em que são mantidas as solicitações aos agentes e as respostas deles; veja `WA2AI_EXCHANGES`. Nunca são mantidas por mais tempo que os textos.',
-      WA2AI_RETENTION_DEAD_LETTERS_DAYS: 'Dias em que são mantidas as mensagens com falha.',
-      WA2AI_RETENTION_WORKFLOWS_DAYS: 'Dias em que são mantidos os registros de trabalho terminado do motor.',
-      WA2AI_RETENTION_JOURNAL_DAYS:
-        'Dias em que são mantidas as stanzas que uma queda deixou no diário e cujas mensagens estão guardadas.',
-      WA2AI_RETENTION_OLD_KEYS_DAYS:
-        'Dias em que são mantidas as chaves do WhatsApp anteriores a uma desconexão.',
-      WA2AI_RETENTION_WEBHOOKS_DAYS:
-        'Dias em que é mantido o registro de entregas dos webhooks, com os eventos que não puderam ser entregues.',
-      WA2AI_RETENTION_AUDIT_DAYS: 'Dias em que são mantidas as entradas da auditoria.',
+      WA2AI_RETENTION_TEXTS:
+        'Por quanto tempo ficam os textos de mensagens e respostas, os traços e as mensagens que falharam; as respostas pelo menos 14 dias, porque um telefone pode pedir uma de novo. As requisições aos agentes ficam 7 dias, os eventos de webhooks 30, se for menos. As linhas ficam, para que nada seja respondido duas vezes.',
+      WA2AI_RETENTION_FILES:
+        'Por quanto tempo ficam os arquivos das pessoas, e os de respostas que o WhatsApp confirmou, em todos os armazenamentos.',
+      WA2AI_RETENTION_RECORDS: 'Por quanto tempo ficam as entradas do registro de auditoria.',
       WA2AI_LOG_LEVEL: 'Nível mínimo de gravidade que vai para o log. `trace` contém textos de mensagens.',
       WA2AI_LOG_FORMAT: 'Formato das linhas do log.',
       WA2AI_WHATSAPP_WS_URL:
@@ -2699,6 +2697,14 @@ export const pt: Language = {
     },
     /** Names of fields in forms. */
     labels: {
+      agentTimeoutMs: 'Tempo limite de um agente (ms)',
+      maxMessageAgeMs: 'Responder mensagens de até esta idade (ms)',
+      exchanges: 'Guardar as requisições aos agentes',
+      logLevel: 'Registrar a partir deste nível',
+      textDays: 'Textos (dias)',
+      fileDays: 'Arquivos (dias)',
+      recordDays: 'Registro de auditoria (dias)',
+      retention: 'Retenção',
       File: 'Arquivo',
       access: 'Acesso',
       accounts: 'Contas',
@@ -2866,6 +2872,20 @@ export const pt: Language = {
     },
     /** What fields and agent kinds mean, by the end of the path of the field. */
     hints: {
+      agentTimeoutMs:
+        'Tempo limite de uma tentativa onde a rota não indica nenhum, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT_MS.',
+      maxMessageAgeMs:
+        'Idade máxima de uma mensagem que é respondida, em milissegundos. Padrão: WA2AI_MAX_MESSAGE_AGE_MS.',
+      exchanges:
+        'Se as requisições aos agentes e as respostas deles são guardadas, para o traço de uma mensagem. Padrão: WA2AI_EXCHANGES.',
+      logLevel:
+        'Nível mínimo de gravidade que é registrado. `trace` contém textos de mensagens. Padrão: WA2AI_LOG_LEVEL.',
+      textDays:
+        'Textos de mensagens e respostas, com traços e mensagens que falharam. 0: para sempre. Padrão: WA2AI_RETENTION_TEXTS.',
+      fileDays:
+        'Arquivos de pessoas, e os de respostas que o WhatsApp confirmou. 0: para sempre. Padrão: WA2AI_RETENTION_FILES.',
+      recordDays: 'Entradas do registro de auditoria. 0: para sempre. Padrão: WA2AI_RETENTION_RECORDS.',
+      retention: 'Dias em que os dados terminados ficam guardados.',
       adk: 'Um servidor do Google ADK.',
       npc: 'Um agente do NPC Engine (especificação do cartão de agente): tarefas por JSON-RPC.',
       a2a: 'Um agente que fala A2A (Agent2Agent), versão 1.0 ou 0.3.',

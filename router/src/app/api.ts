@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import { retentionDaysOf } from '../config/live-settings.ts';
 import type { AliasesOf } from '../core/access/caller.ts';
 import { DEAD_FOR_MS } from '../core/cluster/chat-placement.ts';
 import type { Logger } from '../core/logger.ts';
@@ -263,7 +264,7 @@ export async function openApi(
   const retention = new Retention({
     postgres,
     rules: retentionRules(),
-    limits: config.retention,
+    limits: () => retentionDaysOf(parts.live.current.retention, config),
     fileUpkeep: parts.fileUpkeep,
     clock: systemClock,
     log: logOf('retention'),

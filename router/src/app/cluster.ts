@@ -17,8 +17,10 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { NodeConnection } from '../infra/db/connections/node-connection.ts';
 import { PostgresCluster } from '../infra/db/stores/postgres-cluster.ts';
 import { PostgresSettings } from '../infra/db/stores/postgres-settings.ts';
+import type { LogLevels } from '../infra/logging/logger.ts';
 import { playgroundInput } from '../providers/playground/playground-provider.ts';
 import type { DatabaseParts, Part } from './database.ts';
+import { LiveSettings } from './live-settings.ts';
 
 export interface ClusterParts {
   bus: NodeBus<NodeConnection>;
@@ -37,10 +39,17 @@ export interface ClusterParts {
   sessions: PostgresConsoleSessions;
   /** What admins change while wa2ai runs; a change applies on all nodes. */
   settingsStore: SettingsStore;
+  /** Those of them that are used where nothing can wait for the database. */
+  live: Pick<LiveSettings, 'current'>;
 }
 
 /** The parts that connect this node with the others on its database. */
-export function createCluster(config: Config, database: DatabaseParts, log: Logger): Part<ClusterParts> {
+export function createCluster(
+  config: Config,
+  database: DatabaseParts,
+  logLevels: Pick<LogLevels, 'set'>,
+  log: Logger,
+): Part<ClusterParts> {
   const { nodeId, postgres, storage, databaseUrl } = database;
   const bus = new NodeBus(
     nodeId,
@@ -60,6 +69,15 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
     config.leaseTtlMs,
   );
   const nodes = { bus, clock: systemClock };
+  const settingsStore = new PostgresSettings(postgres, nodes);
+  const live = new LiveSettings({
+    config,
+    store: settingsStore,
+    bus,
+    onChange: ({ logLevel }) => logLevels.set(logLevel),
+    clock: systemClock,
+    log: log.child({ mod: 'settings' }),
+  });
   const registry = new AccountRegistry();
   const calls = new NodeCalls({ bus, clock: systemClock, newId: () => randomBytes(8).toString('hex') });
   const accounts = new ClusterAccounts({
@@ -99,10 +117,15 @@ export function createCluster(config: Config, database: DatabaseParts, log: Logg
       liveFeed,
       keys: new PostgresApiKeyStore(postgres, nodes),
       sessions: new PostgresConsoleSessions(postgres, nodes),
-      settingsStore: new PostgresSettings(postgres, nodes),
+      settingsStore,
+      live,
     },
-    start: () => bus.transport.start(),
+    start: async () => {
+      await bus.transport.start();
+      await live.start();
+    },
     stop: async () => {
+      live.stop();
       await cluster
         .leave()
         .catch((error: unknown) => log.debug({ err: error }, 'node not removed from the list'));

@@ -41,6 +41,7 @@ interface ProviderDeps {
   versions: ClientVersions;
   proxies: AccountProxies;
   bus: ClusterParts['bus'];
+  live: ClusterParts['live'];
   current: CurrentWork;
   log: Logger;
 }
@@ -71,6 +72,7 @@ export const whatsApp: ProviderKind = {
     versions,
     proxies,
     current,
+    live,
     log,
   }) => {
     const { accountId } = fence;
@@ -88,7 +90,7 @@ export const whatsApp: ProviderKind = {
       whatsappWsUrl: config.whatsappWsUrl,
       versions,
       proxy: () => proxies.of(accountId),
-      maxMessageAgeMs: config.maxMessageAgeMs,
+      maxMessageAgeMs: () => live.current.maxMessageAgeMs,
       pairingPhone: accountId === config.accountId ? config.pairingPhone : undefined,
       storage,
       fence,

@@ -138,6 +138,7 @@ export function createTurns(
     placement,
     registry,
     settingsStore,
+    live,
     hosting,
     proxies,
     current,
@@ -159,7 +160,7 @@ export function createTurns(
   });
   const stats = new PostgresStats(postgres);
   const recorder = new StatsRecorder(stats, clock, log.child({ mod: 'stats' }));
-  const exchanges = config.hasExchanges ? new TransportRecorder(clock) : undefined;
+  const exchanges = new TransportRecorder(clock, () => live.current.exchanges === 'on');
   let ownAddress: OwnAddress | undefined;
   const egressOf = (policy: EgressPolicy) => new Egress(policy, lookup, () => ownAddress);
   const transport = new AgentTransport(egressOf(config.egress), exchanges);
@@ -180,7 +181,7 @@ export function createTurns(
   bus.on(agentTaskChanged, ({ task }) => taskPushes.changed(task));
   const agentDeps = {
     matcher,
-    defaultTimeoutMs: config.agentTimeoutMs,
+    defaultTimeoutMs: () => live.current.agentTimeoutMs,
     log: log.child({ mod: 'agent' }),
     clock,
     transport,
@@ -270,7 +271,7 @@ export function createTurns(
       matcher,
       environment: config.environment,
       agents: faults.agents(agents),
-      ...(exchanges && { recorder: exchanges }),
+      recorder: exchanges,
       media,
       transcripts: new HttpTranscripts({ media, transport, clock }),
       history,
@@ -306,7 +307,7 @@ export function createTurns(
       agents,
       agentTalk: new HostedTalk({ ...agentDeps, clientOf: agents.clientOf }),
       transport,
-      ...(exchanges && { exchangeRecorder: exchanges }),
+      exchangeRecorder: exchanges,
       publicTransport,
       refuseOwnAddress: (address) => {
         ownAddress = address;

@@ -55,18 +55,22 @@ export function oldTryForMs(attempts = 3): number {
   return waits.reduce((sum, waitMs) => sum + waitMs, 0);
 }
 
-/** How long something is kept, in days; 0 keeps it for ever. */
-export function retentionDays(description: string, defaultDays: number, minDays = 1) {
-  const sentence = `must be 0 (for ever) or a whole number of days from ${minDays} to 3650`;
+const DAY_MS = UNITS_MS.d;
+
+/** How long something is kept, such as `90d`, in days; a number without a unit is days, 0 keeps it for ever. */
+export function retention(description: string, shown: string) {
+  const sentence = 'must be 0 (for ever) or whole days from 1d to 3650d';
   return z
     .string()
-    .regex(/^\d+$/, sentence)
-    .transform(Number)
-    .refine((days) => days === 0 || (days >= minDays && days <= 3_650), sentence)
-    .prefault(String(defaultDays))
+    .transform((text) => milliseconds(text, 'd') / DAY_MS)
+    .refine((days) => Number.isInteger(days) && days <= 3_650, sentence)
+    .prefault(shown)
     .describe(description)
-    .meta({ values: `${minDays} to 3650; 0 for ever` });
+    .meta({ values: '1d to 3650d; 0 for ever' });
 }
+
+/** Levels of the log, the most talkative first. */
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** A phone number as people write it → its digits. */
 export const phoneNumber = z

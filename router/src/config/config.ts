@@ -11,11 +11,12 @@ import {
   type FaultPoint,
   group,
   isLoopbackHost,
+  LOG_LEVELS,
   listSettings,
   oldTryForMs,
   parsedUrl,
   phoneNumber,
-  retentionDays,
+  retention,
   type Setting,
   whatsappWsUrl,
   wholeNumber,
@@ -182,7 +183,6 @@ const agents = group('Agents', {
     .meta({ values: '`private`, `public`, `any`' }),
   WA2AI_EXCHANGES: z
     .enum(['on', 'off'], { error: 'must be on or off' })
-    .transform((value) => value === 'on')
     .prefault('on')
     .describe(
       'Whether the requests to agents and their answers are stored, for the trace of a message: without secrets, at most 8,192 characters of each body. Costs about 1 KB of disk for each message.',
@@ -255,23 +255,21 @@ const hostedAgents = group('Hosted agents', {
     .meta({ values: '`any`, or a list of addresses and networks' }),
 });
 
-const retention = group('Retention', {
-  WA2AI_RETENTION_TEXT_DAYS: retentionDays(
-    'Days to keep texts and traces of finished messages. The rows stay, so that nothing is answered twice.',
-    90,
+const retentions = group('Retention', {
+  WA2AI_RETENTION_TEXTS: retention(
+    'How long texts of messages and answers, traces and dead letters are kept; answers at least 14 days, because a phone may request one again. Requests to agents are kept 7 days, events of webhooks 30, if that is shorter. Rows stay, so that nothing is answered twice.',
+    '90d',
   ),
-  WA2AI_RETENTION_FILES_DAYS: retentionDays(
-    'Days to keep files of people, and those of replies that WhatsApp acknowledged, in every store.',
-    30,
+  WA2AI_RETENTION_FILES: retention(
+    'How long files of people, and those of answers that WhatsApp acknowledged, are kept in every store.',
+    '30d',
   ),
-  WA2AI_RETENTION_AUDIT_DAYS: retentionDays('Days to keep entries of the audit log.', 365),
+  WA2AI_RETENTION_RECORDS: retention('How long entries of the audit log are kept.', '365d'),
 });
 
 const logs = group('Logs', {
   WA2AI_LOG_LEVEL: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
-      error: 'must be trace, debug, info, warn, error, fatal or silent',
-    })
+    .enum(LOG_LEVELS, { error: 'must be trace, debug, info, warn, error, fatal or silent' })
     .prefault('info')
     .describe('Least severe level that is logged. `trace` contains message texts.')
     .meta({ values: '`trace`, `debug`, `info`, `warn`, `error`, `fatal`, `silent`' }),
@@ -357,26 +355,6 @@ const advanced = group('Advanced', {
     .optional()
     .describe('When wa2ai runs in a container: its name. It joins the networks of its agents to reach them.')
     .meta({ values: 'name of a container' }),
-  WA2AI_RETENTION_OUTBOX_DAYS: retentionDays(
-    'Days to keep replies that WhatsApp acknowledged. A phone may request one again for two weeks.',
-    30,
-    14,
-  ),
-  WA2AI_RETENTION_EXCHANGES_DAYS: retentionDays(
-    'Days to keep the requests to agents and their answers; see `WA2AI_EXCHANGES`. They are never kept longer than texts.',
-    7,
-  ),
-  WA2AI_RETENTION_DEAD_LETTERS_DAYS: retentionDays('Days to keep dead letters.', 90),
-  WA2AI_RETENTION_WORKFLOWS_DAYS: retentionDays('Days to keep records of finished work of the engine.', 1),
-  WA2AI_RETENTION_JOURNAL_DAYS: retentionDays(
-    'Days to keep stanzas that a crash left in the journal and whose messages are stored.',
-    7,
-  ),
-  WA2AI_RETENTION_OLD_KEYS_DAYS: retentionDays('Days to keep WhatsApp keys from before a logout.', 30),
-  WA2AI_RETENTION_WEBHOOKS_DAYS: retentionDays(
-    'Days to keep the delivery log of webhooks, with events that could not be delivered.',
-    30,
-  ),
 });
 
 /** Variables for the tests of wa2ai; CONTRIBUTING.md has them. */
@@ -410,7 +388,7 @@ export const envSchema = z.object({
   ...agents,
   ...hostedAgents,
   ...mediaFields,
-  ...retention,
+  ...retentions,
   ...logs,
   ...advanced,
   ...tests,
@@ -420,6 +398,32 @@ export const envSchema = z.object({
 interface RenamedVariable {
   from: string;
   to: string;
+}
+
+/** Earlier variables of kinds of data whose time follows from others now, accepted until the next version. */
+const OLD_RETENTION = {
+  WA2AI_RETENTION_OUTBOX_DAYS: 'outbox',
+  WA2AI_RETENTION_EXCHANGES_DAYS: 'exchanges',
+  WA2AI_RETENTION_DEAD_LETTERS_DAYS: 'deadLetters',
+  WA2AI_RETENTION_WORKFLOWS_DAYS: 'workflows',
+  WA2AI_RETENTION_JOURNAL_DAYS: 'journal',
+  WA2AI_RETENTION_OLD_KEYS_DAYS: 'oldKeys',
+  WA2AI_RETENTION_WEBHOOKS_DAYS: 'webhooks',
+} as const;
+type OldRetention = (typeof OLD_RETENTION)[keyof typeof OLD_RETENTION];
+
+/** The days that earlier variables say. @param report receives one sentence for each wrong one */
+function oldRetentionOf(given: Env, report: (name: string, sentence: string) => void) {
+  const days: Partial<Record<OldRetention, number>> = {};
+  for (const [name, kind] of Object.entries(OLD_RETENTION)) {
+    const text = given[name];
+    if (text === undefined) continue;
+    const least = kind === 'outbox' ? 14 : 1;
+    const isDays = /^\d{1,4}$/.test(text) && Number(text) <= 3_650 && (text === '0' || Number(text) >= least);
+    if (isDays) days[kind] = Number(text);
+    else report(name, `${name} must be 0 (for ever) or a whole number of days from ${least} to 3650.`);
+  }
+  return days;
 }
 
 /** Earlier names of variables, accepted until the next version; those of one variable of now together. */
@@ -436,6 +440,16 @@ const OLD_VARIABLES: ReadonlyArray<{
       return attempts === '1' ? '0' : String(oldTryForMs(Number(attempts)));
     },
   },
+  ...[
+    ['WA2AI_RETENTION_TEXT_DAYS', 'WA2AI_RETENTION_TEXTS'] as const,
+    ['WA2AI_RETENTION_FILES_DAYS', 'WA2AI_RETENTION_FILES'] as const,
+    ['WA2AI_RETENTION_AUDIT_DAYS', 'WA2AI_RETENTION_RECORDS'] as const,
+  ].map(([name, to]) => ({ names: [name], to, read: (values: Env) => values[name] })),
+  {
+    names: Object.keys(OLD_RETENTION),
+    to: 'WA2AI_RETENTION_TEXTS',
+    read: () => undefined,
+  },
 ];
 
 /** Earlier names of variables. */
@@ -448,7 +462,8 @@ function withNewVariables(given: Env): { set: Env; renamed: RenamedVariable[] } 
   for (const { names, to, read } of OLD_VARIABLES) {
     const used = names.filter((name) => set[name] !== undefined);
     if (used.length === 0) continue;
-    set[to] ??= read(given);
+    const value = set[to] ?? read(given);
+    if (value !== undefined) set[to] = value;
     for (const from of used) {
       renamed.push({ from, to });
       delete set[from];
@@ -459,9 +474,6 @@ function withNewVariables(given: Env): { set: Env; renamed: RenamedVariable[] } 
 
 /** The settings of the service, typed and frozen; what each means is the `describe` text of its variable. */
 export type Config = Readonly<ReturnType<typeof configOf>>;
-
-/** How long finished data is kept, in days; 0 for ever. */
-export type RetentionDays = Config['retention'];
 
 type Env = Record<string, string | undefined>;
 
@@ -483,6 +495,7 @@ export function loadConfig(
   );
   const { set, renamed } = withNewVariables(given);
   const sentences = new Map<string, string>();
+  const oldRetention = oldRetentionOf(given, (name, sentence) => sentences.set(name, sentence));
   const withSecrets = withSecretFiles(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
   const walletKey = walletKeyOf(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
   const parsed = envSchema.safeParse(withSecrets);
@@ -513,7 +526,7 @@ export function loadConfig(
     ...renamed.filter(({ from }) => fromFile.has(from)).map(({ to }) => to),
   ]);
   const settings = listSettings(envSchema.shape, set, withSecrets, fileNames);
-  return Object.freeze(configOf(parsed.data, { isTerminal, walletKey, settings, renamed }));
+  return Object.freeze(configOf(parsed.data, { isTerminal, walletKey, settings, renamed, oldRetention }));
 }
 
 function configOf(
@@ -523,9 +536,10 @@ function configOf(
     walletKey: string | undefined;
     settings: readonly Setting[];
     renamed: readonly RenamedVariable[];
+    oldRetention: Partial<Record<OldRetention, number>>;
   },
 ) {
-  const { isTerminal, walletKey, settings, renamed } = given;
+  const { isTerminal, walletKey, settings, renamed, oldRetention } = given;
   return {
     host: values.WA2AI_HOST.replace(/^\[(.*)\]$/, '$1'),
     port: values.WA2AI_PORT,
@@ -567,23 +581,18 @@ function configOf(
       ownContainer: values.WA2AI_AGENTS_OWN_CONTAINER,
     },
     npcWalletKey: walletKey,
-    hasExchanges: values.WA2AI_EXCHANGES,
+    exchanges: values.WA2AI_EXCHANGES,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
     loopReplyMs: values.WA2AI_LOOP_REPLY_MS,
     media: mediaOf(values),
     retention: {
-      text: values.WA2AI_RETENTION_TEXT_DAYS,
-      outbox: values.WA2AI_RETENTION_OUTBOX_DAYS,
-      files: values.WA2AI_RETENTION_FILES_DAYS,
-      exchanges: values.WA2AI_RETENTION_EXCHANGES_DAYS,
-      deadLetters: values.WA2AI_RETENTION_DEAD_LETTERS_DAYS,
-      workflows: values.WA2AI_RETENTION_WORKFLOWS_DAYS,
-      journal: values.WA2AI_RETENTION_JOURNAL_DAYS,
-      oldKeys: values.WA2AI_RETENTION_OLD_KEYS_DAYS,
-      webhooks: values.WA2AI_RETENTION_WEBHOOKS_DAYS,
-      audit: values.WA2AI_RETENTION_AUDIT_DAYS,
+      textDays: values.WA2AI_RETENTION_TEXTS,
+      fileDays: values.WA2AI_RETENTION_FILES,
+      recordDays: values.WA2AI_RETENTION_RECORDS,
     },
+    /** What earlier variables say of kinds that follow from the others now. */
+    oldRetention,
     logLevel: values.WA2AI_LOG_LEVEL,
     logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? ('pretty' as const) : ('json' as const)),
     faultPoint: values.WA2AI_FAULT_POINT,

@@ -50,3 +50,35 @@ it('lists the settings of the node for admins only', async () => {
   const refused = await api.call('GET', '/api/settings', undefined, { 'x-api-key': key });
   expect([refused.status, refused.body.code]).toEqual([403, 'SCOPE_MISSING']);
 });
+
+it('shows and stores what the service changes without a restart', async () => {
+  const path = '/api/settings/service';
+  const retention = { textDays: 90, fileDays: 30, recordDays: 365 };
+  const inUse = {
+    ...{ agentTimeoutMs: 30_000, maxMessageAgeMs: 86_400_000, exchanges: 'on', logLevel: 'info', retention },
+  };
+  expect((await api.call('GET', path)).body.data).toEqual({ stored: {}, inUse });
+  const body = { agentTimeoutMs: 60_000, retention: { textDays: 0 } };
+  const { status, body: answer } = await api.call('PUT', path, body);
+  expect(status).toBe(200);
+  const changed = { ...inUse, agentTimeoutMs: 60_000, retention: { ...retention, textDays: 0 } };
+  expect(answer.data).toEqual({ stored: body, inUse: changed });
+  expect((await api.call('GET', path)).body.data).toEqual(answer.data);
+  for (const wrong of [{ agentTimeoutMs: 1 }, { logLevel: 'loud' }, { retention: { textDays: 4_000 } }]) {
+    expect((await api.call('PUT', path, wrong)).status).toBe(400);
+  }
+  const { data } = (await api.call('GET', '/api/settings')).body;
+  const changeable = (data as Array<{ name: string; isChangeable: boolean }>).filter(
+    (each) => each.isChangeable,
+  );
+  expect(changeable.map(({ name }) => name)).toEqual([
+    'WA2AI_MAX_MESSAGE_AGE_MS',
+    'WA2AI_AGENT_TIMEOUT_MS',
+    'WA2AI_EXCHANGES',
+    'WA2AI_RETENTION_TEXTS',
+    'WA2AI_RETENTION_FILES',
+    'WA2AI_RETENTION_RECORDS',
+    'WA2AI_LOG_LEVEL',
+  ]);
+  await api.call('PUT', path, {});
+});

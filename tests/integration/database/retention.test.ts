@@ -1,6 +1,6 @@
 import sql from 'sql-template-tag';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RetentionDays } from '../../../router/src/config/config.ts';
+import type { RetentionDays } from '../../../router/src/config/live-settings.ts';
 import { PostgresAccountStore } from '../../../router/src/features/accounts/postgres-account-store.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
 import { PostgresDeadLetters } from '../../../router/src/features/dead-letters/dead-letters.ts';
@@ -79,7 +79,7 @@ function runIn(days: number, change: Partial<RetentionDays> = {}, client = postg
   return new Retention({
     postgres: client,
     rules: retentionRules(),
-    limits: { ...limits, ...change },
+    limits: () => ({ ...limits, ...change }),
     clock,
     log: quietLog,
   }).runOnce();
@@ -432,7 +432,13 @@ describe('retention', () => {
     await postgres.execute(sql`INSERT INTO dead_letter (account_id, chat_id, message_id, reason, error, attempts)
       SELECT ${accountId}, 0, n, 'x', 'x', 0 FROM generate_series(1, 1234) AS n`);
     const clock = new FakeClock(Date.now() + 61 * DAY_MS);
-    const run = new Retention({ postgres, rules: retentionRules(), limits, clock, log: quietLog }).runOnce();
+    const run = new Retention({
+      postgres,
+      rules: retentionRules(),
+      limits: () => limits,
+      clock,
+      log: quietLog,
+    }).runOnce();
     for (let batches = 0; batches < 2; batches++) {
       await clock.untilSleeping();
       await clock.advanceMs(50);

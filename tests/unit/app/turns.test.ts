@@ -2,6 +2,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { whatsApp } from '../../../router/src/app/provider.ts';
 import { createTurns } from '../../../router/src/app/turns.ts';
 import { loadConfig } from '../../../router/src/config/config.ts';
+import { serviceSettingsOf } from '../../../router/src/config/live-settings.ts';
 import type { AgentClient } from '../../../router/src/core/agent-client.ts';
 import { ChatPlacement } from '../../../router/src/core/cluster/chat-placement.ts';
 import { AgentUnavailableError, MediaError } from '../../../router/src/core/errors.ts';
@@ -59,6 +60,7 @@ function setup(agent: AgentClient, env: Record<string, string> = {}, failure?: R
         }),
       },
       settingsStore: { get: async () => undefined },
+      live: { current: serviceSettingsOf(undefined, config) },
       proxies: { of: async (accountId: string) => proxyOf(accountId) },
     } as unknown as Parameters<typeof createTurns>[1],
     {

@@ -5,7 +5,7 @@ import {
   group,
   isLoopbackHost,
   parsedUrl,
-  retentionDays,
+  retention,
   whatsappWsUrl,
   wholeNumber,
 } from '../../../router/src/config/config-fields.ts';
@@ -56,23 +56,25 @@ describe('wholeNumber', () => {
   });
 });
 
-describe('retentionDays', () => {
-  const sentence = 'must be 0 (for ever) or a whole number of days from 14 to 3650';
+describe('retention', () => {
+  const sentence = 'must be 0 (for ever) or whole days from 1d to 3650d';
 
   it.each([
     ['0', 0],
     ['14', 14],
+    ['90d', 90],
+    ['48h', 2],
     ['3650', 3650],
-    ['13', sentence],
     ['3651', sentence],
+    ['36h', sentence],
     ['-1', sentence],
-    ['30d', sentence],
+    ['a week', sentence],
   ])('of %j is %j', (value, expected) => {
-    expect(outcome(retentionDays('Days to keep replies.', 30, 14), value)).toBe(expected);
+    expect(outcome(retention('How long replies are kept.', '30d'), value)).toBe(expected);
   });
 
   it('is the default when the variable is not set', () => {
-    expect(retentionDays('Days to keep replies.', 30, 14).parse(undefined)).toBe(30);
+    expect(retention('How long replies are kept.', '30d').parse(undefined)).toBe(30);
   });
 });
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from '../../../router/src/config/config.ts';
+import { retentionDaysOf } from '../../../router/src/config/live-settings.ts';
 
 const KEY = '0123456789abcdef';
 
@@ -33,7 +34,7 @@ describe('loadConfig', () => {
       media: { store: 'database', storesReceived: true, maxBytes: 10_000_000_000 },
       agentTryForMs: 120_000,
       egress: 'private',
-      hasExchanges: true,
+      exchanges: 'on',
       hosting: {
         ...{ maxRunning: 20, processes: false, diskMb: 1_024, startMs: 60_000, stopsOnExit: false },
         ...{ subnet: '10.213', networks: [], selinux: 'none' },
@@ -42,18 +43,8 @@ describe('loadConfig', () => {
       ackTimeoutMs: 30_000,
       loopTurns: 10,
       loopReplyMs: 1_500,
-      retention: {
-        text: 90,
-        outbox: 30,
-        files: 30,
-        exchanges: 7,
-        deadLetters: 90,
-        workflows: 1,
-        journal: 7,
-        oldKeys: 30,
-        webhooks: 30,
-        audit: 365,
-      },
+      retention: { textDays: 90, fileDays: 30, recordDays: 365 },
+      oldRetention: {},
       logLevel: 'info',
       logFormat: 'json',
       whatsappVersion: 'auto',
@@ -109,10 +100,8 @@ describe('loadConfig', () => {
       WA2AI_ACK_TIMEOUT_MS: '5000',
       WA2AI_LOOP_TURNS: '0',
       WA2AI_LOOP_REPLY_MS: '700',
-      WA2AI_RETENTION_TEXT_DAYS: '1',
-      WA2AI_RETENTION_OUTBOX_DAYS: '14',
-      WA2AI_RETENTION_FILES_DAYS: '7',
-      WA2AI_RETENTION_EXCHANGES_DAYS: '5',
+      WA2AI_RETENTION_TEXTS: '1d',
+      WA2AI_RETENTION_FILES: '7',
       WA2AI_MEDIA_STORE: 's3',
       WA2AI_MEDIA_RECEIVED: 'not-stored',
       WA2AI_MEDIA_DIR: '/srv/files',
@@ -123,12 +112,7 @@ describe('loadConfig', () => {
       WA2AI_MEDIA_S3_PREFIX: 'chat/',
       WA2AI_MEDIA_S3_ACCESS_KEY: 'AKID',
       WA2AI_MEDIA_S3_SECRET_KEY: 'hunter2',
-      WA2AI_RETENTION_DEAD_LETTERS_DAYS: '2',
-      WA2AI_RETENTION_WORKFLOWS_DAYS: '3',
-      WA2AI_RETENTION_JOURNAL_DAYS: '0',
-      WA2AI_RETENTION_OLD_KEYS_DAYS: '3650',
-      WA2AI_RETENTION_WEBHOOKS_DAYS: '5',
-      WA2AI_RETENTION_AUDIT_DAYS: '4',
+      WA2AI_RETENTION_RECORDS: '96h',
       WA2AI_LOG_LEVEL: 'debug',
       WA2AI_LOG_FORMAT: 'pretty',
     });
@@ -168,7 +152,7 @@ describe('loadConfig', () => {
       },
       agentTryForMs: 0,
       egress: 'public',
-      hasExchanges: false,
+      exchanges: 'off',
       hosting: {
         ...{
           engine: 'unix:///run/podman/podman.sock',
@@ -190,18 +174,8 @@ describe('loadConfig', () => {
       ackTimeoutMs: 5_000,
       loopTurns: 0,
       loopReplyMs: 700,
-      retention: {
-        text: 1,
-        outbox: 14,
-        files: 7,
-        exchanges: 5,
-        deadLetters: 2,
-        workflows: 3,
-        journal: 0,
-        oldKeys: 3650,
-        webhooks: 5,
-        audit: 4,
-      },
+      retention: { textDays: 1, fileDays: 7, recordDays: 4 },
+      oldRetention: {},
       logLevel: 'debug',
       logFormat: 'pretty',
       settings: expect.any(Array),
@@ -231,6 +205,37 @@ describe('loadConfig', () => {
     expect(shown?.origin).toBe(
       'WA2AI_AGENT_TRY_FOR' in env || 'WA2AI_AGENT_PATIENCE_MS' in env ? 'env-file' : 'default',
     );
+  });
+
+  it('reads earlier variables of retention, and what follows from others now only where none says it', () => {
+    const config = loadConfig({
+      WA2AI_RETENTION_TEXT_DAYS: '20',
+      WA2AI_RETENTION_FILES_DAYS: '10',
+      WA2AI_RETENTION_AUDIT_DAYS: '0',
+      WA2AI_RETENTION_WEBHOOKS_DAYS: '3',
+    });
+    expect(config.retention).toEqual({ textDays: 20, fileDays: 10, recordDays: 0 });
+    expect(retentionDaysOf(config.retention, config)).toEqual({
+      ...{ text: 20, outbox: 20, files: 10, exchanges: 7, deadLetters: 20, audit: 0 },
+      ...{ workflows: 1, journal: 7, oldKeys: 30, webhooks: 3 },
+    });
+    expect(config.renamed.map(({ from }) => from).sort()).toEqual([
+      'WA2AI_RETENTION_AUDIT_DAYS',
+      'WA2AI_RETENTION_FILES_DAYS',
+      'WA2AI_RETENTION_TEXT_DAYS',
+      'WA2AI_RETENTION_WEBHOOKS_DAYS',
+    ]);
+    expect(sentencesOf({ WA2AI_RETENTION_OUTBOX_DAYS: '7' })).toEqual([
+      'WA2AI_RETENTION_OUTBOX_DAYS must be 0 (for ever) or a whole number of days from 14 to 3650.',
+    ]);
+  });
+
+  it.each([
+    [5, { text: 5, outbox: 14, exchanges: 5, deadLetters: 5, webhooks: 5 }],
+    [0, { text: 0, outbox: 0, exchanges: 7, deadLetters: 0, webhooks: 30 }],
+  ])('keeps what belongs to texts that are kept %d days as long, with limits', (textDays, expected) => {
+    const days = retentionDaysOf({ textDays, fileDays: 1, recordDays: 2 }, { oldRetention: {} });
+    expect(days).toMatchObject({ ...expected, files: 1, audit: 2 });
   });
 
   it('returns a frozen object', () => {

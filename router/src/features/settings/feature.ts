@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { serviceFields, serviceSettingsOf, storedService } from '../../config/live-settings.ts';
 import { PHRASES } from '../../core/phrases.ts';
 import { governorFields, governorOf } from '../../core/policies/governor.ts';
 import type { App, Feature } from '../../feature.ts';
@@ -16,7 +17,12 @@ export const settings: Feature = {
   tags: { Settings: 'Protocols spoken to wa2ai.' },
   liveEvents: { setting: { scopes: ['admin'], honours: [] } },
   noteChanges: (bus, note) => bus.on(settingsChanged, () => note({ type: 'setting' })),
-  operations: (app) => [...conversationSettingsApi(app), ...governorSettingsApi(app), ...settingsApi(app)],
+  operations: (app) => [
+    ...conversationSettingsApi(app),
+    ...governorSettingsApi(app),
+    ...serviceSettingsApi(app),
+    ...settingsApi(app),
+  ],
 };
 
 const EXAMPLE = {
@@ -64,6 +70,58 @@ function viewOf(stored: unknown): z.output<typeof settingsView> {
   return { stored: data, inUse: { ...governorOf(stored) }, accounts: Object.fromEntries(accounts) };
 }
 
+const serviceBody = serviceFields.meta({
+  id: 'ServiceSettings',
+  examples: [{ agentTimeoutMs: 60_000, retention: { textDays: 30 } }],
+});
+
+const serviceView = z
+  .object({
+    stored: z.looseObject({}).describe('What an admin stored.'),
+    inUse: z.looseObject({}).describe('What applies, with the values of variables.'),
+  })
+  .meta({
+    id: 'ServiceSettingsInUse',
+    examples: [{ stored: { logLevel: 'debug' }, inUse: { logLevel: 'debug', exchanges: 'on' } }],
+  });
+
+/** Settings of the service that need no restart: `/api/settings/service`. */
+function serviceSettingsApi({ config, settingsStore, log }: App): Endpoint[] {
+  const viewOf = (stored: unknown): z.output<typeof serviceView> => ({
+    stored: storedService(stored),
+    inUse: { ...serviceSettingsOf(stored, config) },
+  });
+  return settingsOperations({
+    name: 'service',
+    id: 'Service',
+    tag: 'Settings',
+    scopes: ['admin'],
+    shows: 'Show the settings of the service that need no restart',
+    replaces: 'Replace the settings of the service that need no restart',
+    description:
+      'Applies to all nodes immediately. An absent field has the value of its environment variable.',
+    body: serviceBody,
+    view: serviceView,
+    show: async () => viewOf(await settingsStore.get('service')),
+    replace: async (body, ifMatch) => {
+      await settingsStore.put('service', body, ifMatch && ((stored) => ifMatch(viewOf(stored))));
+      log.info({ fields: Object.keys(body) }, 'settings of the service changed');
+      return { data: viewOf(body) };
+    },
+  });
+}
+
+/** The variables that are the defaults of `/api/settings/service`. */
+const CHANGEABLE = new Set([
+  'WA2AI_AGENT_TIMEOUT_MS',
+  'WA2AI_MAX_MESSAGE_AGE_MS',
+  'WA2AI_EXCHANGES',
+  'WA2AI_LOG_LEVEL',
+  'WA2AI_RETENTION_TEXTS',
+  'WA2AI_RETENTION_FILES',
+  'WA2AI_RETENTION_RECORDS',
+]);
+
 interface SettingsOfServer<Settings> {
   server: SwitchedServer;
   id: string;
@@ -91,7 +149,9 @@ const settingView = z
       .describe(
         '`environment`: a variable of the process. `env-file`: a line of `.env`. `secret-file`: a file that another variable names.',
       ),
-    isChangeable: z.boolean().describe('`true`: a call of this API changes it. `false`: with a restart.'),
+    isChangeable: z
+      .boolean()
+      .describe('`true`: `PUT /api/settings/service` replaces it. `false`: it changes with a restart.'),
   })
   .meta({ id: 'Setting' });
 
@@ -110,8 +170,11 @@ function settingsApi(app: App): Endpoint[] {
         'The variables that this node was started with. Calls under `/api/settings/` show and change the settings that the database has.',
       responses: { 200: { description: 'Every setting.', schema: listResponse(settingView) } },
       handle: () => {
-        // They are variables of the process: none changes while it runs.
-        const data = app.config.settings.map((setting) => ({ ...setting, isChangeable: false }));
+        // Variables of the process: what replaces them while it runs is at `/api/settings/service`.
+        const data = app.config.settings.map((setting) => ({
+          ...setting,
+          isChangeable: CHANGEABLE.has(setting.name),
+        }));
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),

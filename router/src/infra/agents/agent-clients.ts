@@ -33,7 +33,7 @@ export function createAgentClients(
   return {
     clientOf: (name) => makers.get(name),
     clientFor(route) {
-      const version = `${route.id}@${route.updatedAt.getTime()}`;
+      const version = `${route.id}@${route.updatedAt.getTime()}@${deps.defaultTimeoutMs()}`;
       const known = clients.get(version);
       if (known) return known;
       const client = makeClient(route);

@@ -63,8 +63,8 @@ export interface AgentAbout {
 
 /** What the clients of a kind need. */
 export interface AgentDeps {
-  /** Longest wait for one answer when the route names none, in milliseconds. */
-  defaultTimeoutMs: number;
+  /** Longest wait for one answer when the route names none, in milliseconds; of the clients that are made from now on. */
+  defaultTimeoutMs(): number;
   log: Logger;
   clock: Clock;
   transport: AgentTransport;

@@ -29,6 +29,32 @@ const SECRET_FIELDS = new Set([
 /** Lines of this level and above do not wait for others: they may be the last ones. */
 const AT_ONCE = levels.values.warn ?? 0;
 
+/** Children of which so many are known at least before those that are gone are looked for. */
+const MIN_SWEEP = 1_000;
+
+/** Changes the level of a logger and of all its children while they are used. */
+export class LogLevels {
+  #children: Array<WeakRef<PinoLogger>> = [];
+  #sweepAt = MIN_SWEEP;
+  #level: string | undefined;
+
+  readonly add = (log: PinoLogger): void => {
+    this.#children.push(new WeakRef(log));
+    if (this.#children.length < this.#sweepAt) return;
+    this.#children = this.#children.filter((each) => each.deref());
+    this.#sweepAt = Math.max(MIN_SWEEP, this.#children.length * 2);
+  };
+
+  set(level: string): void {
+    if (level === this.#level) return;
+    this.#level = level;
+    for (const each of this.#children) {
+      const log = each.deref();
+      if (log) log.level = level;
+    }
+  }
+}
+
 /**
  * Creates the service's logger: one JSON object per line (`json`, with the level's name), or one readable line per event for a terminal
  * (`pretty`). Secret fields are redacted, also one level deep. Callers log message texts at trace only.
@@ -41,6 +67,8 @@ export function createLogger(options: {
   output?: LogOutput;
   /** Gets each line as JSON, redacted, whatever the format. */
   ring?: Pick<LogRing, 'add'> | undefined;
+  /** Gets the logger and each child. */
+  levels?: Pick<LogLevels, 'add'>;
 }): PinoLogger {
   const output = options.output ?? standardOutput();
   const throttle = new LogThrottle();
@@ -57,7 +85,7 @@ export function createLogger(options: {
     base: undefined,
   };
   const shown = options.format === 'json' ? output : prettyOutput(output);
-  const { ring } = options;
+  const { ring, levels } = options;
   const destination = {
     // pino sets `lastLevel` for it
     [Symbol.for('pino.metadata')]: true,
@@ -72,7 +100,8 @@ export function createLogger(options: {
       done();
     },
   };
-  const logger = pino(base, destination);
+  const logger = pino({ ...base, ...(levels && { onChild: levels.add }) }, destination);
+  levels?.add(logger);
   // Children inherit it; pino formats their fields by no formatter.
   const { child } = logger;
   logger.child = function (this: PinoLogger, fields, options) {

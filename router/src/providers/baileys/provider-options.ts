@@ -36,7 +36,7 @@ export interface BaileysProviderOptions {
   /** Which version of WhatsApp Web a login announces. */
   versions: Pick<ClientVersions, 'choose' | 'known' | 'refused' | 'accepted' | 'untilOther'>;
   /** Older messages are stored and not answered. */
-  maxMessageAgeMs: number;
+  maxMessageAgeMs(): number;
   /** Digits of a number: pair by code for it instead of by QR. */
   pairingPhone?: string;
   /** Makes the socket. Default: a Baileys socket. */

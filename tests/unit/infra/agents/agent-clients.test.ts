@@ -34,7 +34,7 @@ const message = {
 
 function agentClients(clock = new FakeClock()) {
   return createAgentClients({
-    defaultTimeoutMs: 1_000,
+    defaultTimeoutMs: () => 1_000,
     log: quietLog,
     clock,
     transport: new AgentTransport(),

@@ -136,7 +136,12 @@ describe('an agent kind added to the list', () => {
 
   it('is called by its client, under the circuit of its endpoint', async () => {
     const clients = createAgentClients(
-      { defaultTimeoutMs: 1_000, log: quietLog, clock: new FakeClock(), transport: new AgentTransport() },
+      {
+        defaultTimeoutMs: () => 1_000,
+        log: quietLog,
+        clock: new FakeClock(),
+        transport: new AgentTransport(),
+      },
       kinds,
     );
     const route = await createdRoute();

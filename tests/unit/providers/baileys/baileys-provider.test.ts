@@ -91,7 +91,7 @@ async function setup({ isLinked = true } = {}) {
     clock,
     log,
     versions: builtInVersion(clock),
-    maxMessageAgeMs: 60_000,
+    maxMessageAgeMs: () => 60_000,
     random: () => 0,
     connect: () => {
       const socket = new FakeSocket();

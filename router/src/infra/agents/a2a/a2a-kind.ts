@@ -243,10 +243,11 @@ export const a2aKind = agentKind<A2aSettings>({
   client: ({ defaultTimeoutMs, log, clock, transport, taskPushes }) => {
     const cards = new A2aCards(clock, transport);
     // A hosted agent gets a new client for each attempt.
-    const shared = { timeoutMs: defaultTimeoutMs, log, clock, cards, attempted: noneAttempted(), taskPushes };
+    const shared = { log, clock, cards, attempted: noneAttempted(), taskPushes };
     return (a2a, { id: routeId }, own) =>
       new A2aAgentClient({
         ...shared,
+        timeoutMs: defaultTimeoutMs(),
         a2a,
         routeId,
         transport: own ?? transport,

@@ -587,6 +587,6 @@ export const abiKind = agentKind<AbiSettings>({
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const manifests = new Manifests(clock, transport);
     return (abi, _route, own = transport) =>
-      new AbiAgentClient({ abi, timeoutMs: defaultTimeoutMs, log, clock, manifests, transport: own });
+      new AbiAgentClient({ abi, timeoutMs: defaultTimeoutMs(), log, clock, manifests, transport: own });
   },
 });

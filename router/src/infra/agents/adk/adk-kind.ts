@@ -215,6 +215,6 @@ export const adkKind = agentKind<AdkSettings>({
     const state = new AdkState();
     const shared = { log, clock, state, readsSessionFirst: true };
     return ({ timeoutMs, ...adk }, _route, own = transport) =>
-      new HttpAgentClient({ timeout: timeoutMs ?? defaultTimeoutMs, adk, ...shared, transport: own });
+      new HttpAgentClient({ timeout: timeoutMs ?? defaultTimeoutMs(), adk, ...shared, transport: own });
   },
 });

@@ -168,7 +168,7 @@ export class HostedTalk implements AgentTalk {
     });
   }
 
-  #timeoutOf({ timeoutMs = this.#deps.defaultTimeoutMs }: HostedAgent): number {
+  #timeoutOf({ timeoutMs = this.#deps.defaultTimeoutMs() }: HostedAgent): number {
     return timeoutMs;
   }
 }

@@ -192,6 +192,6 @@ export const npcKind = agentKind<NpcSettings>({
   tools: npcTools,
   client: ({ defaultTimeoutMs, log, clock, transport }) => {
     const cards = new NpcCards(clock, transport);
-    return (npc) => new NpcAgentClient({ npc, timeoutMs: defaultTimeoutMs, log, clock, transport, cards });
+    return (npc) => new NpcAgentClient({ npc, timeoutMs: defaultTimeoutMs(), log, clock, transport, cards });
   },
 });

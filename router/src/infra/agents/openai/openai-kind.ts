@@ -226,5 +226,5 @@ export const openAiKind = agentKind<OpenAiSettings>({
   client:
     ({ defaultTimeoutMs, ...deps }) =>
     (openai) =>
-      new OpenAiAgentClient({ openai, timeoutMs: defaultTimeoutMs, ...deps }),
+      new OpenAiAgentClient({ openai, timeoutMs: defaultTimeoutMs(), ...deps }),
 });

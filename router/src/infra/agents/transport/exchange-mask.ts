@@ -173,15 +173,19 @@ const WITHOUT_BODY = new Set([204, 205, 304]);
 export class TransportRecorder implements ExchangeRecorder {
   readonly #running = new AsyncLocalStorage<ExchangeRecord[]>();
   readonly #clock: { now(): number };
+  readonly #isOn: () => boolean;
 
-  constructor(clock: { now(): number }) {
+  /** @param isOn whether attempts that begin now are recorded */
+  constructor(clock: { now(): number }, isOn = () => true) {
     this.#clock = clock;
+    this.#isOn = isOn;
   }
 
   async during<Result>(
     onExchange: (exchange: AgentExchange) => void,
     work: () => Promise<Result>,
   ): Promise<Result> {
+    if (!this.#isOn()) return work();
     const records: ExchangeRecord[] = [];
     try {
       return await this.#running.run(records, work);

@@ -116,5 +116,5 @@ export const webhookKind = agentKind<WebhookSettings>({
   client:
     ({ defaultTimeoutMs, ...deps }) =>
     (webhook) =>
-      new WebhookAgentClient({ webhook, timeoutMs: defaultTimeoutMs, ...deps }),
+      new WebhookAgentClient({ webhook, timeoutMs: defaultTimeoutMs(), ...deps }),
 });

@@ -1,5 +1,5 @@
 import sql, { join, raw, type Sql } from 'sql-template-tag';
-import type { RetentionDays } from '../../../config/config.ts';
+import type { RetentionDays } from '../../../config/live-settings.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Postgres, Statements } from '../postgres.ts';
@@ -150,7 +150,7 @@ const PAUSE_MS = 50;
 const FIRST_RUN_AFTER_MS = 60_000;
 const RUN_EVERY_MS = 600_000;
 
-/** A setting `WA2AI_RETENTION_..._DAYS`. */
+/** A kind of finished data. */
 type RetentionKind = keyof RetentionDays;
 
 /** A statement that deletes (or empties) at most `batch` rows that ended before `before`. */
@@ -172,7 +172,8 @@ interface RetentionDeps {
   postgres: Postgres;
   /** Of the core, then of each feature, in the order in which they are carried out. */
   rules: readonly RetentionRules[];
-  limits: RetentionDays;
+  /** How long each kind is kept now. */
+  limits(): RetentionDays;
   /** Removes files of stores that no row names. */
   fileUpkeep?: Pick<FileUpkeep, 'run'>;
   clock: Clock;
@@ -209,7 +210,8 @@ export class Retention {
    * @throws {StorageUnavailableError} what needs no setting could not be removed; the other rows are removed
    */
   async runOnce(): Promise<Partial<Record<RetentionKind, number>>> {
-    const { rules, limits, clock, log, postgres } = this.#deps;
+    const { rules, clock, log, postgres } = this.#deps;
+    const limits = this.#deps.limits();
     const removed: Partial<Record<RetentionKind, number>> = {};
     for (const { batches = {}, needs = {} } of rules) {
       for (const kind of Object.keys(batches) as RetentionKind[]) {

@@ -47,7 +47,7 @@ export interface CoreDeliveryOptions extends MessageIntake {
   clock: Clock;
   log: Logger;
   /** Older messages are stored and not answered. */
-  maxMessageAgeMs: number;
+  maxMessageAgeMs(): number;
   random(): number;
 }
 
@@ -160,7 +160,7 @@ export class CoreDelivery {
     stanzaOrder: bigint,
     upsertType: 'notify' | 'append',
   ): Promise<InboundMessage | undefined> {
-    const { accountId, whatsAppNow, maxMessageAgeMs } = this.#options;
+    const { accountId, whatsAppNow } = this.#options;
     const own = this.#options.own();
     const ownAddress = parseJid(own.id);
     const ownLid = parseJid(own.lid);
@@ -171,7 +171,7 @@ export class CoreDelivery {
       upsertType,
       stanzaOrder,
       nowMs: whatsAppNow(),
-      maxMessageAgeMs,
+      maxMessageAgeMs: this.#options.maxMessageAgeMs(),
       pnForLid: (lid) => phones.get(lid),
       ...(pollAnswer && { pollAnswer }),
       subjectOf: (group) => this.#options.subjectOf?.(group),

@@ -17,7 +17,7 @@ let server: StandInServer | undefined;
 afterEach(() => server?.close());
 
 const talk = new HostedTalk({
-  ...{ defaultTimeoutMs: 30_000, log: quietLog, clock: holdingClock, transport: new AgentTransport() },
+  ...{ defaultTimeoutMs: () => 30_000, log: quietLog, clock: holdingClock, transport: new AgentTransport() },
 });
 
 /** The history of an agent whose server answers as given, and the paths that it was asked for. */
@@ -69,7 +69,7 @@ describe('the history of a hosted agent', () => {
 
 describe('a hosted agent of a service whose agents must be at public addresses', () => {
   const deps = {
-    ...{ defaultTimeoutMs: 30_000, log: quietLog, clock: holdingClock },
+    ...{ defaultTimeoutMs: () => 30_000, log: quietLog, clock: holdingClock },
     transport: new AgentTransport(new Egress('public')),
   };
   const { clientOf } = createAgentClients(deps);

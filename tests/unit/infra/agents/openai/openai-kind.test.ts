@@ -17,7 +17,7 @@ describe('openAiKind', () => {
     async (api) => {
       const server = await startOpenAiServer({ apiKey: 'sk-1' });
       const deps = {
-        defaultTimeoutMs: 5_000,
+        defaultTimeoutMs: () => 5_000,
         log: quietLog,
         clock: new FakeClock(),
         transport: new AgentTransport(),

@@ -82,7 +82,7 @@ function setup(
   const transports = { transport: new AgentTransport() };
   const client = new ShellAgentClient(
     {
-      defaultTimeoutMs: 30_000,
+      defaultTimeoutMs: () => 30_000,
       matcher: directMatcher,
       log: quietLog,
       clock,

@@ -42,7 +42,7 @@ beforeEach(() => {
     clock,
     whatsAppNow: () => clock.now(),
     log: recordingLog(),
-    maxMessageAgeMs: 60_000,
+    maxMessageAgeMs: () => 60_000,
     random: () => 0.5,
   });
 });

@@ -115,7 +115,7 @@ async function setup(
     whatsAppNow: () => Date.now(),
     clock: systemClock,
     log,
-    maxMessageAgeMs: 86_400_000,
+    maxMessageAgeMs: () => 86_400_000,
     random: () => 0,
   };
   const runner = new InboundRunner(options);
