@@ -96,6 +96,21 @@ describe('GET /api/chats', () => {
     expect(await only('needsYou=false')).toMatchObject([{ id: calm4 }, { id: calm2 }, { id: calm0 }]);
   });
 
+  it('lists a chat once that has stopped waiting for an operator meanwhile', async () => {
+    const [other, chat] = [await aChat(), await aChat()];
+    const { chatStore } = api.app;
+    await chatStore.askAccess(chat.id);
+    const list = chatStore.list.bind(chatStore);
+    chatStore.list = async (query) => {
+      const found = await list(query);
+      if (query.needsYou) await chatStore.decideAccess(chat.id, 'approved', 'n1');
+      return found;
+    };
+    const { body } = await call('GET', '/api/chats?order=needs');
+    expect(body).toMatchObject({ count: 2, data: [{ id: chat.id }, { id: other.id }] });
+    expect(body.data[0]).not.toHaveProperty('needs');
+  });
+
   it.each(['x', '1', '1-', '-1', '1-0', '1-x'])('refuses the cursor %s', async (cursor) => {
     expect((await call('GET', `/api/chats?cursor=${cursor}`)).status).toBe(400);
   });

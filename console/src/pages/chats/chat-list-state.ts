@@ -12,6 +12,14 @@ export function withFreshPage(list: readonly Chat[], page: readonly Chat[], hasM
   return [...page, ...list.filter((chat) => !fresh.has(chat.id) && comesAfter(chat, last))];
 }
 
+/** A list after the first page of the chats that do not wait for the operator was loaded again. */
+export function withFreshOthers(list: readonly Chat[], page: readonly Chat[], hasMore: boolean): Chat[] {
+  const fresh = new Set(page.map(({ id }) => id));
+  const waiting = list.filter(({ id, needs }) => needs && !fresh.has(id));
+  const others = list.filter(({ needs }) => !needs);
+  return [...waiting, ...withFreshPage(others, page, hasMore)];
+}
+
 /** A list with a further page at its end. */
 export function withNextPage(list: readonly Chat[], page: readonly Chat[]): Chat[] {
   const known = new Set(list.map(({ id }) => id));

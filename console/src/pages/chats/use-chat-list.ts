@@ -3,14 +3,12 @@ import { type Args, call } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
 import type { Chat } from '../../conversation/chat-types.ts';
 import { useChanges } from '../../conversation/use-changes.ts';
-import { withChat, withFreshPage, withNextPage } from './chat-list-state.ts';
+import { withChat, withFreshOthers, withFreshPage, withNextPage } from './chat-list-state.ts';
 
 /** A filter of the list, as the API takes it. */
 export type ChatFilter = NonNullable<Args<'GET /api/chats'>['query']>;
 
 const PAGE = 50;
-/** The most chats of a page. */
-const MAX_PAGE = 500;
 /** Chats beyond the first page that are loaded one by one after a change. */
 const SINGLE_CHATS = 5;
 
@@ -35,8 +33,8 @@ export function useChatList(filter: ChatFilter) {
   const shown = useRef<Chat[]>([]);
   shown.current = chats;
 
-  const pageOf = (limit: number, cursor?: string) =>
-    call('GET /api/chats', { query: { ...filter, order: 'needs', limit, cursor } });
+  const pageOf = (limit: number, cursor?: string, more?: ChatFilter) =>
+    call('GET /api/chats', { query: { ...filter, ...more, order: 'needs', limit, cursor } });
 
   useEffect(() => {
     const own: Loading = { isBusy: true, changed: new Set() };
@@ -84,14 +82,18 @@ export function useChatList(filter: ChatFilter) {
     const changed = [...own.changed];
     own.changed.clear();
     try {
-      // Those that wait come first: behind them, what was active last has moved.
-      const waiting = shown.current.filter(({ needs }) => needs !== undefined).length;
-      const page = await pageOf(Math.min(PAGE + waiting, MAX_PAGE));
+      const page = await pageOf(PAGE);
+      // When those that wait fill the page, the others have their own first page behind them.
+      const isFull = page.data.at(-1)?.needs !== undefined && !shown.current.every(({ needs }) => needs);
+      const others = isFull ? await pageOf(PAGE, undefined, { needsYou: 'false' }) : undefined;
       if (current.current !== own) return;
-      setChats((list) => withFreshPage(list, page.data, page.next !== undefined));
-      const fresh = new Set(page.data.map(({ id }) => id));
-      const others = changed.filter((id) => !fresh.has(id) && shown.current.some((chat) => chat.id === id));
-      for (const id of others.slice(0, SINGLE_CHATS)) {
+      setChats((list) => {
+        const chats = withFreshPage(list, page.data, page.next !== undefined);
+        return others ? withFreshOthers(chats, others.data, others.next !== undefined) : chats;
+      });
+      const fresh = new Set([...page.data, ...(others?.data ?? [])].map(({ id }) => id));
+      const single = changed.filter((id) => !fresh.has(id) && shown.current.some((chat) => chat.id === id));
+      for (const id of single.slice(0, SINGLE_CHATS)) {
         const { data } = await call('GET /api/chats/{id}', { path: { id } });
         if (current.current === own) setChats((list) => withChat(list, data));
       }

@@ -134,10 +134,13 @@ export async function chatPage(
   const end = text === undefined ? undefined : await chatStore.searchEnd(others, SEARCH_CHATS);
   const rest = limit + 1 - first.length;
   const found = rest > 0 ? await chatStore.list({ ...others, upTo: end, limit: rest }) : [];
-  const page = pageOf<ChatRow>([...first, ...found], limit, ({ activeAt, id, needs }) =>
+  const { data: listed, ...page } = pageOf<ChatRow>([...first, ...found], limit, ({ activeAt, id, needs }) =>
     cursorOf({ activeAtMs: activeAt.getTime(), id, needsYou: isInTwo && needs !== undefined }),
   );
-  return page.next !== undefined || !end ? page : { ...page, next: cursorOf({ ...end, needsYou: false }) };
+  // A chat that has stopped waiting between both is in both.
+  const data = [...new Map(listed.map((chat) => [chat.id, chat])).values()];
+  const next = page.next ?? (end && cursorOf({ ...end, needsYou: false }));
+  return { success: true, data, count: data.length, ...(next !== undefined && { next }) };
 }
 
 /** `1769860800310-17`: a position of the list, as a page names it; `n1769860800310-17` among the chats that wait. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Chat } from '../../../../../console/src/conversation/chat-types.ts';
 import {
   withChat,
+  withFreshOthers,
   withFreshPage,
   withNextPage,
 } from '../../../../../console/src/pages/chats/chat-list-state.ts';
@@ -39,6 +40,21 @@ describe('withFreshPage', () => {
     const same = [chat('10', 50), chat('9', 50), chat('8', 50)];
     expect(ids(withFreshPage(same, [chat('10', 50), chat('9', 50)], true))).toEqual(['10', '9', '8']);
     expect(ids(withFreshPage([chat('11', 50), ...same], [chat('10', 50)], true))).toEqual(['10', '9', '8']);
+  });
+});
+
+describe('chats that wait for the operator', () => {
+  const waiting = (id: string, minute: number): Chat => ({ ...chat(id, minute), needs: ['draft'] });
+  const list = [waiting('3', 30), waiting('1', 10), chat('5', 50), chat('4', 40), chat('2', 20)];
+
+  it('stay before the others', () => {
+    expect(ids(withFreshPage(list, [waiting('3', 30)], true))).toEqual(['3', '1', '5', '4', '2']);
+    expect(ids(withFreshPage(list, [waiting('4', 60), waiting('3', 30)], true))).toEqual([...'43152']);
+  });
+
+  it('leave the others in their order, each chat once', () => {
+    const page = [chat('1', 60), chat('5', 50)];
+    expect(ids(withFreshOthers(list, page, true))).toEqual(['3', '1', '5', '4', '2']);
   });
 });
 
