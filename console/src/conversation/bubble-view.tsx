@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { type ComponentChildren, createContext } from 'preact';
+import { useContext, useState } from 'preact/hooks';
 import { urlOf } from '../api/call.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { ServiceText } from '../translation/service-text.tsx';
@@ -178,21 +178,33 @@ function Player(props: { kind: string; url: string; name: string; onPicture(): v
   }
 }
 
+/** How large pictures were when they were last in the document, by their URL. */
+export const PictureSizes = createContext(new Map<string, { width: number; height: number }>());
+
 /** A picture, loaded when it comes near the screen. Its place is kept until then. */
 function Picture(props: { url: string; name: string; isSmall: boolean; onOpen(): void }) {
   const { url, name, isSmall, onOpen } = props;
   const t = useText();
+  const sizes = useContext(PictureSizes);
   const [state, setState] = useState<'loading' | 'shown' | 'failed'>('loading');
+  const before = state === 'loading' ? sizes.get(url) : undefined;
   if (state === 'failed') return <span class="hint">{t('pictureFailed')}</span>;
   return (
     <button type="button" class="picture-button" aria-label={t('openPicture', { name })} onClick={onOpen}>
       <img
         class={`bubble-picture ${state}${isSmall ? ' small' : ''}`}
+        {...(before && { style: { width: `${before.width}px`, height: `${before.height}px` } })}
         src={url}
         alt={name}
         loading="lazy"
         decoding="async"
-        onLoad={() => setState('shown')}
+        onLoad={({ currentTarget }) => {
+          setState('shown');
+          requestAnimationFrame(() => {
+            const { width, height } = currentTarget.getBoundingClientRect();
+            if (width > 0) sizes.set(url, { width, height });
+          });
+        }}
         onError={() => setState('failed')}
       />
     </button>

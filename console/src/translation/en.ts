@@ -67,7 +67,6 @@ export const en = {
   conversation: {
     noMessages: 'No messages.',
     earlier: 'Load earlier messages',
-    newest: 'Go to the newest messages',
     conversation: 'Conversation with {name}',
     trace: 'Trace',
     traceOf: 'Trace of “{text}”',

@@ -73,7 +73,6 @@ export const es: Language = {
   conversation: {
     noMessages: 'No hay mensajes.',
     earlier: 'Cargar mensajes anteriores',
-    newest: 'Ir a los mensajes más nuevos',
     conversation: 'Conversación con {name}',
     trace: 'Traza',
     traceOf: 'Traza de «{text}»',

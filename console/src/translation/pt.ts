@@ -74,7 +74,6 @@ export const pt: Language = {
   conversation: {
     noMessages: 'Não há mensagens.',
     earlier: 'Carregar mensagens anteriores',
-    newest: 'Ir para as mensagens mais recentes',
     conversation: 'Conversa com {name}',
     trace: 'Rastro',
     traceOf: 'Rastro de “{text}”',

@@ -18,8 +18,7 @@ import { useText } from './texts.ts';
 export function ConversationView({ id, onBack }: { id: string; onBack(): void }) {
   const t = useText();
   const shared = useShared();
-  const { chat, messages, drafts, earlier, isDetached, error, reload, newest, loadEarlier } =
-    useConversation(id);
+  const { chat, messages, drafts, earlier, error, reload, loadEarlier } = useConversation(id);
   const [panel, setPanel] = useState<'details' | { turnId: string }>();
   const bubbles = useMemo(
     () => bubblesOf(messages.values(), chat?.isGroup ?? false),
@@ -76,7 +75,6 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
             return draft && <DraftActions draft={draft} onChanged={reload} />;
           }}
           {...(earlier !== undefined && { onEarlier: loadEarlier })}
-          {...(isDetached && { onNewest: () => void newest() })}
         />
         <Allowed scope="messages:send">
           <Composer key={chat.id} chat={chat} onSent={reload} />

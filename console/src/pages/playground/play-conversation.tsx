@@ -30,7 +30,7 @@ export function PlayConversation(props: {
   const { chat, onBack, onReplaced, onDeleted } = props;
   const { id, name } = chat;
   const t = useText();
-  const { messages, earlier, isDetached, reload, newest, loadEarlier } = useConversation(id);
+  const { messages, earlier, reload, loadEarlier } = useConversation(id);
   const phone = usePhone(id);
   const [as, setAs] = useState(chat.people[0]?.name ?? '');
   const [about, setAbout] = useState<About>();
@@ -82,7 +82,6 @@ export function PlayConversation(props: {
           }
           actionsOf={(bubble) => <BubbleActions chat={chat} as={as} bubble={bubble} onAbout={setAbout} />}
           {...(earlier !== undefined && { onEarlier: loadEarlier })}
-          {...(isDetached && { onNewest: () => void newest() })}
         >
           {phone.isTyping && (
             <p class="bubble person play-typing" role="status">
