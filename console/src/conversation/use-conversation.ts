@@ -82,10 +82,7 @@ export function useConversation(id: string) {
     }
   }, [id]);
 
-  useChanges(
-    (event) => event.chatId === latest.current.chat?.id,
-    () => void load(),
-  );
+  useChanges((event) => event.chatId === latest.current.chat?.id, load);
 
   return { ...state, reload: load, loadEarlier };
 }

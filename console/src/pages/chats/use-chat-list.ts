@@ -102,14 +102,11 @@ export function useChatList(filter: ChatFilter) {
     }
   };
 
-  useChanges(
-    ({ type, chatId }) => {
-      if (!TYPES.has(type)) return false;
-      if (chatId !== undefined) current.current.changed.add(chatId);
-      return true;
-    },
-    () => void refresh(),
-  );
+  useChanges(({ type, chatId }) => {
+    if (!TYPES.has(type)) return false;
+    if (chatId !== undefined) current.current.changed.add(chatId);
+    return true;
+  }, refresh);
 
   return { chats, isLoading, error, more };
 }

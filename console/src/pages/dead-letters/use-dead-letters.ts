@@ -61,7 +61,7 @@ export function useDeadLetters(state: DeadLetter['state'], reason: string | unde
 
   useChanges(
     ({ type }) => type === 'dead-letter' || type === 'turn' || type === 'delivery',
-    () => void load(),
+    () => load(),
   );
 
   return { ...shown, reload: load, more };
