@@ -84,6 +84,8 @@ describe('the page Routes', () => {
     await button(page, 'Save').click();
     const appName = page.getByLabel('App name (required)');
     await expect.poll(() => appName.getAttribute('aria-invalid')).toBe('true');
+    // The address says it.
+    expect(await page.getByLabel(/^base url/i).count()).toBe(0);
     const address = page.getByLabel('Address of the agent');
     const described = (await address.getAttribute('aria-describedby')) ?? '';
     expect(await page.locator(`[id="${described.split(' ').at(-1)}"]`).textContent()).toMatch(/http/);

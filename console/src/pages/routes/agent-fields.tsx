@@ -96,9 +96,12 @@ function KindFields(props: {
   const text = useTexts('routes');
   const schema = kind.schema as JsonSchema;
   const isMain = (name: string) => schema.required?.includes(name) || (MAIN[kind.name] ?? []).includes(name);
-  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => {
+  // The address of the route says the same.
+  const isHidden = (name: string) => name === 'baseUrl' && !(isObject(value) && name in value);
+  const fields = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    if (isHidden(name)) return [];
     const known = names[name] ?? [];
-    return [name, known.length > 0 ? { ...field, enum: known } : field] as const;
+    return [[name, known.length > 0 ? { ...field, enum: known } : field] as const];
   });
   const others = fields.filter(([name]) => !isMain(name));
   const isSet = others.some(([name]) => isObject(value) && name in value);
