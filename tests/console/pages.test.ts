@@ -141,7 +141,7 @@ describe('the console', () => {
 
   it('finds a setting with its value and origin', async () => {
     const { page, goTo } = await open();
-    await goTo('settings');
+    await goTo('settings/environment');
     await page.getByLabel('Find a setting').fill('WA2AI_NODE_ID');
     const row = page.getByRole('row', { name: /WA2AI_NODE_ID/ });
     await row.getByText('environment', { exact: true }).waitFor();
@@ -174,5 +174,38 @@ describe('the console', () => {
       .getByRole('row', { name: /createKey/ })
       .first()
       .waitFor();
+  });
+
+  it('filters the audit log, names what entries are about, and goes to it', async () => {
+    const { page, goTo } = await open();
+    const { status, body } = await bed.service.api('POST', '/api/keys', {
+      name: 'audited',
+      scopes: ['messages:send'],
+    });
+    expect(status).toBe(201);
+    const { id, key } = body.data as { id: string; key: string };
+    await fetch(`${bed.service.url}/api/dead-letters/close`, {
+      method: 'POST',
+      headers: { 'x-api-key': key },
+    });
+    await goTo('audit');
+    await page.getByLabel('Key', { exact: true }).selectOption('audited');
+    const rows = page.getByRole('row', { name: /closeDeadLetters/ });
+    await rows.waitFor();
+    await page
+      .getByRole('row', { name: /createKey/ })
+      .first()
+      .waitFor({ state: 'detached' });
+    await page.getByLabel('Key', { exact: true }).selectOption('All');
+    await page.getByLabel('Object').fill(id);
+    await page.getByText('More filters').click();
+    await page.getByLabel('Outcome').fill('ok');
+    await expectAccessible(page);
+    await page
+      .getByRole('row', { name: /createKey/ })
+      .getByRole('link', { name: 'audited' })
+      .click();
+    await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+    await bed.service.api('DELETE', `/api/keys/${id}`);
   });
 });

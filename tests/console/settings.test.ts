@@ -3,7 +3,7 @@ import { TestBed } from '../support/test-bed.ts';
 import { expectAccessible } from './browser.ts';
 import { consolesOf } from './consoles.ts';
 
-const TABS = ['', '/conversation', '/governor', '/npc', '/a2a', '/mcp', '/nodes'];
+const TABS = ['', '/environment', '/service', '/governor', '/npc', '/a2a', '/mcp', '/nodes'];
 
 let bed: TestBed;
 const { open, mayComplain } = consolesOf(() => bed.service.url);
@@ -51,7 +51,7 @@ describe('the page Settings', () => {
     async (expected) => {
       mayComplain(/400 \(Bad Request\)/);
       const { page, goTo } = await open({ language: expected.language });
-      await goTo('settings');
+      await goTo('settings/environment');
       await page.getByText(expected.port).waitFor();
       await page.getByLabel(expected.find[0]).fill(expected.find[1]);
       await page.getByText(expected.audit).waitFor();

@@ -185,7 +185,7 @@ function useResults(query: string): Result[] {
   const found = (variables.data?.data ?? []).map(
     ({ name, meaning }): Result => ({
       ...{ kind: 'settings', title: name, about: (service?.settings[name] ?? meaning).replaceAll('`', '') },
-      href: hrefOf('/settings', { find: name }),
+      href: hrefOf('/settings/environment', { find: name }),
     }),
   );
   return [

@@ -540,6 +540,17 @@ function configOf(
   },
 ) {
   const { isTerminal, walletKey, settings, renamed, oldRetention } = given;
+  const socket = localSocketOf({ socket: values.WA2AI_SOCKET, dataDir: values.WA2AI_DATA_DIR });
+  const whatsappVersionUrl =
+    values.WA2AI_WHATSAPP_VERSION_URL ??
+    new URL('/sw.js', (values.WA2AI_WHATSAPP_WS_URL ?? 'wss://web.whatsapp.com').replace(/^ws/, 'http')).href;
+  const logFormat = values.WA2AI_LOG_FORMAT ?? (isTerminal ? ('pretty' as const) : ('json' as const));
+  /** Values in force of variables whose default is made of others. */
+  const derived: Record<string, string | undefined> = {
+    WA2AI_SOCKET: socket?.path,
+    WA2AI_WHATSAPP_VERSION_URL: whatsappVersionUrl,
+    WA2AI_LOG_FORMAT: logFormat,
+  };
   return {
     host: values.WA2AI_HOST.replace(/^\[(.*)\]$/, '$1'),
     port: values.WA2AI_PORT,
@@ -547,7 +558,7 @@ function configOf(
     apiKey: values.WA2AI_API_KEY,
     environment: values.WA2AI_ENVIRONMENT,
     dataDir: values.WA2AI_DATA_DIR,
-    socket: localSocketOf({ socket: values.WA2AI_SOCKET, dataDir: values.WA2AI_DATA_DIR }),
+    socket,
     databaseUrl: values.DATABASE_URL,
     dataKeyFile: values.WA2AI_DATA_KEY_FILE,
     nodeId: values.WA2AI_NODE_ID,
@@ -558,10 +569,7 @@ function configOf(
     whatsappWsUrl: values.WA2AI_WHATSAPP_WS_URL,
     whatsappMediaHost: values.WA2AI_WHATSAPP_MEDIA_HOST,
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
-    whatsappVersionUrl:
-      values.WA2AI_WHATSAPP_VERSION_URL ??
-      new URL('/sw.js', (values.WA2AI_WHATSAPP_WS_URL ?? 'wss://web.whatsapp.com').replace(/^ws/, 'http'))
-        .href,
+    whatsappVersionUrl,
     agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
     ffmpeg: values.WA2AI_FFMPEG,
     mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT_MS,
@@ -594,13 +602,19 @@ function configOf(
     /** What earlier variables say of kinds that follow from the others now. */
     oldRetention,
     logLevel: values.WA2AI_LOG_LEVEL,
-    logFormat: values.WA2AI_LOG_FORMAT ?? (isTerminal ? ('pretty' as const) : ('json' as const)),
+    logFormat,
     faultPoint: values.WA2AI_FAULT_POINT,
     /** Every variable with its value and origin, for operators. */
-    settings,
+    settings: settings.map((setting) =>
+      setting.isSet ? setting : { ...setting, ...inForce(derived[setting.name]) },
+    ),
     /** Variables that are set by an earlier name. */
     renamed,
   };
+}
+
+function inForce(value: string | undefined): { value?: string } {
+  return value === undefined ? {} : { value };
 }
 
 function isTestServer(whatsappUrl: string | undefined): boolean {

@@ -246,6 +246,16 @@ describe('loadConfig', () => {
     expect(loadConfig({ WA2AI_API_KEY: '', WA2AI_PORT: ' ' }).port).toBe(3000);
   });
 
+  it('shows the value in force of a variable whose default is made of others', () => {
+    const shown = (env: Record<string, string>) =>
+      loadConfig(env, false).settings.find(({ name }) => name === 'WA2AI_SOCKET');
+    expect(shown({ WA2AI_DATA_DIR: '/data' })).toMatchObject({
+      value: '/data/wa2ai.sock',
+      origin: 'default',
+    });
+    expect(shown({ WA2AI_SOCKET: 'off' })).toMatchObject({ value: 'off', origin: 'environment' });
+  });
+
   it('logs pretty lines on a terminal and JSON elsewhere', () => {
     expect(loadConfig({}, true).logFormat).toBe('pretty');
     expect(loadConfig({ WA2AI_LOG_FORMAT: 'json' }, true).logFormat).toBe('json');

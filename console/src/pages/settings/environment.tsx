@@ -70,7 +70,8 @@ function Settings({ rows, meaningOf }: SettingsProps) {
           },
           {
             title: text.value,
-            cell: ({ value, isSecret, isSet }) => (isSecret && isSet ? text.secret : (value ?? '–')),
+            cell: ({ value, default: otherwise, isSecret, isSet }) =>
+              isSecret && isSet ? text.secret : (value ?? otherwise ?? text.noValue),
           },
           {
             title: text.origin,

@@ -8,20 +8,20 @@ import { FORMS, type FormName } from './forms.ts';
 import { Nodes } from './nodes.tsx';
 import { SettingsForm } from './settings-form.tsx';
 
-const TABS = ['environment', ...FORMS, 'nodes'] as const;
+const TABS = [...FORMS, 'environment', 'nodes'] as const;
 type Tab = (typeof TABS)[number];
 
 /** Every setting: those of the environment to read, those that the API can change to edit. */
 export function SettingsPage({ parts: [part], query }: PageProps) {
   const text = useTexts('settings');
-  const open: Tab = TABS.find((each) => each === part) ?? 'environment';
+  const open: Tab = TABS.find((each) => each === part) ?? TABS[0];
   return (
     <PageFrame title={text.title} lead={text.leads[open]}>
       <nav class="tabs" aria-label={text.title}>
         {TABS.map((each) => (
           <a
             key={each}
-            href={hrefOf(each === 'environment' ? '/settings' : `/settings/${each}`)}
+            href={hrefOf(each === TABS[0] ? '/settings' : `/settings/${each}`)}
             aria-current={each === open ? 'page' : undefined}
           >
             {text.tabs[each]}

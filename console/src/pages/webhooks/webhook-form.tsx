@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useQuery } from '../../api/use-query.ts';
+import { useMay } from '../../app/caller.tsx';
 import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { CheckField, Form, TextField } from '../../components/form.tsx';
+import { CheckField, Form, SelectField, TextField } from '../../components/form.tsx';
 import type { Webhook } from './webhooks-page.tsx';
 
 type Event = Webhook['events'][number];
@@ -17,6 +19,7 @@ export function WebhookForm(props: { webhook?: Webhook; onClose: () => void; rel
   const [events, setEvents] = useState<Event[]>(webhook?.events ?? ['message']);
   const [accountId, setAccountId] = useState(webhook?.accountId ?? '');
   const [secret, setSecret] = useState('');
+  const accountIds = useAccountIds(accountId);
   const [created, setCreated] = useState<string>();
   const given = { url, events, ...(secret !== '' && { secret }) };
   const save = useAction(async () => {
@@ -76,11 +79,20 @@ export function WebhookForm(props: { webhook?: Webhook; onClose: () => void; rel
             ))}
           </div>
         </fieldset>
-        <TextField label={text.account} hint={text.accountHint} value={accountId} onInput={setAccountId} />
+        <SelectField
+          label={text.account}
+          hint={text.accountHint}
+          value={accountId}
+          onInput={setAccountId}
+          options={[
+            { value: '', label: text.allAccounts },
+            ...accountIds.map((id) => ({ value: id, label: id })),
+          ]}
+        />
         <TextField
           type="password"
           autocomplete="new-password"
-          label={text.secret}
+          label={webhook ? text.newSecret : text.secret}
           hint={webhook ? `${text.secretHint} ${text.secretEditHint}` : text.secretAddHint}
           value={secret}
           onInput={setSecret}
@@ -88,4 +100,12 @@ export function WebhookForm(props: { webhook?: Webhook; onClose: () => void; rel
       </Form>
     </Dialog>
   );
+}
+
+/** Ids of the accounts, with the chosen one, which may be deleted; only that one for those who may not see accounts. */
+function useAccountIds(chosen: string): string[] {
+  const isAllowed = useMay()('accounts:read');
+  const { data } = useQuery('GET /api/accounts', isAllowed ? {} : null, ['account']);
+  const ids = (data?.data ?? []).map(({ id }) => id);
+  return [...new Set([...ids, ...(chosen === '' ? [] : [chosen])])];
 }
