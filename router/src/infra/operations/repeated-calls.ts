@@ -68,7 +68,7 @@ export class RepeatedCalls {
   /**
    * @param handle carries the call out
    * @throws {HttpProblem} 409: the key was used for something else; and what `handle` throws: then the key is free again when
-   *   it is an HttpProblem, and the call can be repeated when it is not
+   *   it is an HttpProblem of the first call, and the call can be repeated when it is not
    */
   run(call: CreatingCall, handle: (repeatId: string) => Promise<ApiResponse>): Promise<ApiResponse> {
     const { creates } = call.definition;
@@ -82,7 +82,8 @@ export class RepeatedCalls {
         await this.#store.end(name, storable(handled, creates?.secrets));
         return handled;
       } catch (error) {
-        if (error instanceof HttpProblem) await this.#store.forget(name);
+        // What refuses a repeat may be what its first call has made, or makes on another node.
+        if (error instanceof HttpProblem && !isRepeat) await this.#store.forget(name);
         throw error;
       }
     });

@@ -93,6 +93,19 @@ describe('a call with an Idempotency-Key', () => {
     expect(data).toEqual([repeat.body.data]);
   });
 
+  it('creates nothing again where the object cannot be found by its call', async () => {
+    const path = '/api/playground/chats';
+    const before = await count(path);
+    const end = api.repeatedCalls.end;
+    api.repeatedCalls.end = async () => {
+      throw new StorageUnavailableError({ sentence: 'The database did not respond.' });
+    };
+    expect((await post(path, { kind: 'person', name: 'Ana' })).status).toBe(503);
+    api.repeatedCalls.end = end;
+    for (const _ of [1, 2, 3]) await post(path, { kind: 'person', name: 'Ana' });
+    expect(await count(path)).toBe(before + 1);
+  });
+
   it('is refused when the key is not ASCII or too long', async () => {
     const { status, body } = await post('/api/routes', route, { 'idempotency-key': 'x'.repeat(201) });
     expect([status, body.code]).toEqual([400, 'INVALID_HEADERS']);
