@@ -27,6 +27,8 @@ interface DocSection {
   heading?: string;
   /** Without the marks of Markdown. */
   text: string;
+  /** What is searched: without upper case and accents. */
+  folded: { title: string; heading: string; text: string };
 }
 
 /** A place in the documentation that a search found. */
@@ -54,10 +56,11 @@ export async function readListed(folder: string, name: string, ending: RegExp): 
   throw new HttpProblem(404, 'NOT_FOUND', say('problem.no-page'));
 }
 
-/** The documentation of this version, read once. */
+/** The documentation of this version, read once. Anybody may search it, so a search only compares texts. */
 export class Documentation {
   readonly #folder: string;
   #pages: Promise<DocPage[]> | undefined;
+  #sections: Promise<DocSection[]> | undefined;
 
   constructor(folder = DOCS_FOLDER) {
     this.#folder = folder;
@@ -73,9 +76,9 @@ export class Documentation {
   async search(query: string, limit: number): Promise<FoundSection[]> {
     const words = wordsOf(query);
     if (words.length === 0) return [];
-    const pages = await this.pages();
-    return pages
-      .flatMap(sectionsOf)
+    this.#sections ??= this.pages().then((pages) => pages.flatMap(sectionsOf));
+    const sections = await this.#sections;
+    return sections
       .map((section) => ({ section, score: scoreOf(section, words) }))
       .filter(({ score }) => score > 0)
       .sort((one, other) => other.score - one.score)
@@ -122,8 +125,10 @@ function sectionsOf({ name: page, title, text }: DocPage): DocSection[] {
   let heading: string | undefined;
   const end = () => {
     const plain = plainOf(lines.join(' '));
-    if (heading !== undefined || plain !== '')
-      sections.push({ page, title, ...(heading !== undefined && { heading }), text: plain });
+    if (heading !== undefined || plain !== '') {
+      const folded = { title: foldedOf(title), heading: foldedOf(heading ?? ''), text: foldedOf(plain) };
+      sections.push({ page, title, ...(heading !== undefined && { heading }), text: plain, folded });
+    }
     lines = [];
   };
   let isCode = false;
@@ -151,16 +156,15 @@ function plainOf(markdown: string): string {
 }
 
 /** 0: a word is missing. */
-function scoreOf({ title, heading = '', text }: DocSection, words: readonly string[]): number {
-  const [inTitle, inHeading, inText] = [foldedOf(title), foldedOf(heading), foldedOf(text)];
+function scoreOf({ folded: { title, heading, text } }: DocSection, words: readonly string[]): number {
   let score = 0;
   for (const word of words) {
-    const found = inHeading.includes(word) ? 10 : inTitle.includes(word) ? 5 : inText.includes(word) ? 1 : 0;
+    const found = heading.includes(word) ? 10 : title.includes(word) ? 5 : text.includes(word) ? 1 : 0;
     if (found === 0) return 0;
     score += found;
   }
   // The beginning of a page is what its name means.
-  return score + (heading === '' && words.every((word) => inTitle.includes(word)) ? 10 * words.length : 0);
+  return score + (heading === '' && words.every((word) => title.includes(word)) ? 10 * words.length : 0);
 }
 
 /** The text around the first of the words. */
