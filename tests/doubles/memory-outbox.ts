@@ -123,7 +123,8 @@ export class MemoryOutbox implements Outbox {
   async markSent(outboxId: string): Promise<void> {
     const row = this.#state.outbox.get(outboxId);
     if (!row || row.state === 'dead' || row.delayedUntil) return;
-    if (RANK[row.state] < RANK.sent) Object.assign(row, { state: 'sent', error: undefined });
+    if (RANK[row.state] < RANK.sent)
+      Object.assign(row, { state: 'sent', error: undefined, phrase: undefined });
     row.sentAt ??= this.#state.time();
   }
 
@@ -320,6 +321,7 @@ export class MemoryOutbox implements Outbox {
     }
     for (const [row, times] of batch) {
       row.error = undefined;
+      row.phrase = undefined;
       row.delayedUntil = undefined;
       // WhatsApp's times are whole seconds; they never precede the times of storing and sending.
       const atLeast = (at: Date | undefined, least: Date) => at && (at < least ? least : at);

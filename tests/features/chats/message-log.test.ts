@@ -1,6 +1,7 @@
 import sql, { raw } from 'sql-template-tag';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AgentExchange } from '../../../router/src/core/agent-exchange.ts';
+import { say } from '../../../router/src/core/phrases.ts';
 import { PostgresMessageLog } from '../../../router/src/features/chats/postgres-message-log.ts';
 import { PostgresInbox } from '../../../router/src/infra/db/stores/postgres-inbox.ts';
 import {
@@ -320,6 +321,17 @@ describeStores('message log in $name', (stores) => {
     expect(await list({ chats: [person.phone] })).toEqual([sent[1]]);
     expect(await list({ before: direct.id })).toEqual([sent[1]]);
     expect(await list({ text: 'AN ANS' })).toEqual([sent[1]]);
+  });
+
+  it('shows nothing of what delayed a message that was sent after all', async () => {
+    const { row } = await stores.outbox.addDirect(aReply(accountId, `${aPerson().phone}@s.whatsapp.net`));
+    await stores.outbox.delay(row.id, 60_000, say('send.bad-address'));
+    expect((await stores.log.sentMessage(row.id))?.phrase).toEqual({ code: 'send.bad-address' });
+    await stores.outbox.endDelays(accountId);
+    await stores.outbox.markSending(row.id);
+    await stores.outbox.markSent(row.id);
+    const { state, error, phrase } = (await stores.log.sentMessage(row.id)) ?? {};
+    expect({ state, error, phrase }).toEqual({ state: 'sent', error: undefined, phrase: undefined });
   });
 
   it('uses each id once over received and sent messages', async () => {

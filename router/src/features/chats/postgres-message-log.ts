@@ -67,6 +67,9 @@ const MESSAGES = sql`
     m.received_at AS "receivedAt", m.finished_at AS "finishedAt", c.reply_to AS "replyTo", ${CHAT}
   FROM message m JOIN chat c ON c.id = m.chat_id`;
 
+/** What ended well after all has no error any more. */
+const ERROR_PHRASE = sql`CASE WHEN error IS NOT NULL THEN phrase END AS phrase`;
+
 /** Everything of a sent message but its texts. */
 const SENT = sql`
   SELECT ${OUTBOX_COLUMNS}, o.message_id::text AS "messageId", d.id::text AS "deadLetterId", d.reason,
@@ -390,7 +393,7 @@ export class PostgresMessageLog implements MessageLog {
     return this.#textsOf(
       ids,
       (some) =>
-        sql`SELECT id::text, text, quoted_text AS "quotedText", trace, error, phrase, details FROM message WHERE id = ANY(${some}::bigint[])`,
+        sql`SELECT id::text, text, quoted_text AS "quotedText", trace, error, ${ERROR_PHRASE}, details FROM message WHERE id = ANY(${some}::bigint[])`,
     );
   }
 
@@ -402,7 +405,7 @@ export class PostgresMessageLog implements MessageLog {
     const texts = await this.#textsOf(
       rows.map(({ id }) => id),
       (some) =>
-        sql`SELECT id::text, text, error, phrase, special, quote FROM outbox WHERE id = ANY(${some}::bigint[])`,
+        sql`SELECT id::text, text, error, ${ERROR_PHRASE}, special, quote FROM outbox WHERE id = ANY(${some}::bigint[])`,
     );
     return rows.map((row) => sentMessage(row, texts(row.id)));
   }
