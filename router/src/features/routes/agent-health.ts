@@ -25,6 +25,8 @@ export class AgentHealth {
   readonly #kinds: readonly AgentKind[];
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #known = new Map<string, Known>();
+  /** Probes that run: calls at the same time share them. */
+  readonly #asking = new Map<string, Promise<void>>();
 
   constructor(
     probe: Pick<RouteProbe, 'findings'>,
@@ -47,7 +49,7 @@ export class AgentHealth {
       .filter((key) => nowMs - askedAtMs(key) >= LIFETIME_MS)
       .sort((one, other) => askedAtMs(one) - askedAtMs(other))
       .slice(0, MAX_ASKED);
-    await Promise.all(due.map((key) => this.#ask(key, byAgent.get(key) as Route, nowMs)));
+    await Promise.all(due.map((key) => this.#askOnce(key, byAgent.get(key) as Route, nowMs)));
     return new Map(
       routes.map((route) => [
         route.id,
@@ -59,6 +61,13 @@ export class AgentHealth {
   /** Routes that are switched off may have an agent that no longer exists. */
   #isAsked({ enabled, config }: Route): boolean {
     return enabled && kindNamed(this.#kinds, config.agent?.kind)?.probe !== undefined;
+  }
+
+  #askOnce(key: string, route: Route, nowMs: number): Promise<void> {
+    const asking =
+      this.#asking.get(key) ?? this.#ask(key, route, nowMs).finally(() => this.#asking.delete(key));
+    this.#asking.set(key, asking);
+    return asking;
   }
 
   async #ask(key: string, route: Route, askedAtMs: number): Promise<void> {
