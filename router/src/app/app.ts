@@ -38,7 +38,7 @@ export interface App {
  */
 export async function createApp(
   config: Config,
-  { log, logRing, logLevels, watchdog, ...bootstrapped }: Bootstrap,
+  { log, logRing, logLevel, watchdog, ...bootstrapped }: Bootstrap,
 ): Promise<App> {
   const faults = new FaultPoints(config.faultPoint);
   const stops: Array<() => Promise<void>> = [() => watchdog.stop()];
@@ -55,7 +55,7 @@ export async function createApp(
     const database = await started(openStorage(config, log, await bootstrapped.database));
     const proxyUrls = new PostgresAccountProxies(database.postgres);
     const proxies = new AccountProxies((accountId) => proxyUrls.urlOf(accountId));
-    const clusterPart = createCluster(config, database, logLevels, log);
+    const clusterPart = createCluster(config, database, logLevel, log);
     const hostingPart = createHosting(config, { ...database, ...clusterPart.parts }, log);
     // Both wait for the database only. A failure waits for the other one: it is stopped after its start.
     const [clusterStart, hostingStart] = await Promise.allSettled([

@@ -4,14 +4,14 @@ import { type Config, unknownVariables } from '../config/config.ts';
 import { type Database, openDatabase } from '../infra/db/database.ts';
 import type { SecretColumn } from '../infra/db/encryption/secret-cipher.ts';
 import { LogRing } from '../infra/logging/log-ring.ts';
-import { createLogger, LogLevels } from '../infra/logging/logger.ts';
+import { createLogger, LogLevel } from '../infra/logging/logger.ts';
 import { Watchdog } from '../infra/watchdog/watchdog.ts';
 
 /** What starts while the rest of the service is loaded. */
 export interface Bootstrap {
   readonly log: PinoLogger;
   readonly logRing: LogRing;
-  readonly logLevels: LogLevels;
+  readonly logLevel: LogLevel;
   /** Ends the process when it hangs, from here on. */
   readonly watchdog: Watchdog;
   /** Rejects with a {DatabaseError}. */
@@ -30,13 +30,8 @@ async function secretColumns(): Promise<readonly SecretColumn[]> {
 /** Creates the log and opens the database of the settings. */
 export function bootstrap(config: Config): Bootstrap {
   const logRing = new LogRing(randomUUID().replaceAll('-', ''));
-  const logLevels = new LogLevels();
-  const log = createLogger({
-    level: config.logLevel,
-    format: config.logFormat,
-    ring: logRing,
-    levels: logLevels,
-  });
+  const logLevel = new LogLevel(config.logLevel);
+  const log = createLogger({ level: logLevel, format: config.logFormat, ring: logRing });
   for (const name of unknownVariables(process.env))
     log.warn({ variable: name }, 'unknown variable is ignored');
   for (const { from, to } of config.renamed)
@@ -57,7 +52,7 @@ export function bootstrap(config: Config): Bootstrap {
   return {
     log,
     logRing,
-    logLevels,
+    logLevel,
     watchdog,
     database,
     untilServerStarts: Promise.race([serverStart, opened]),

@@ -17,7 +17,7 @@ import { systemClock } from '../infra/clock/system-clock.ts';
 import { NodeConnection } from '../infra/db/connections/node-connection.ts';
 import { PostgresCluster } from '../infra/db/stores/postgres-cluster.ts';
 import { PostgresSettings } from '../infra/db/stores/postgres-settings.ts';
-import type { LogLevels } from '../infra/logging/logger.ts';
+import type { LogLevel } from '../infra/logging/logger.ts';
 import { playgroundInput } from '../providers/playground/playground-provider.ts';
 import type { DatabaseParts, Part } from './database.ts';
 import { LiveSettings } from './live-settings.ts';
@@ -47,7 +47,7 @@ export interface ClusterParts {
 export function createCluster(
   config: Config,
   database: DatabaseParts,
-  logLevels: Pick<LogLevels, 'set'>,
+  logLevel: Pick<LogLevel, 'set'>,
   log: Logger,
 ): Part<ClusterParts> {
   const { nodeId, postgres, storage, databaseUrl } = database;
@@ -74,7 +74,7 @@ export function createCluster(
     config,
     store: settingsStore,
     bus,
-    onChange: ({ logLevel }) => logLevels.set(logLevel),
+    onChange: (settings) => logLevel.set(settings.logLevel),
     clock: systemClock,
     log: log.child({ mod: 'settings' }),
   });

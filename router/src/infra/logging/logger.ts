@@ -29,30 +29,26 @@ const SECRET_FIELDS = new Set([
 /** Lines of this level and above do not wait for others: they may be the last ones. */
 const AT_ONCE = levels.values.warn ?? 0;
 
-/** Children of which so many are known at least before those that are gone are looked for. */
-const MIN_SWEEP = 1_000;
+/** The least severe level that a logger and its children log; it may change while they are used. */
+export class LogLevel {
+  #minimum: number;
 
-/** Changes the level of a logger and of all its children while they are used. */
-export class LogLevels {
-  #children: Array<WeakRef<PinoLogger>> = [];
-  #sweepAt = MIN_SWEEP;
-  #level: string | undefined;
-
-  readonly add = (log: PinoLogger): void => {
-    this.#children.push(new WeakRef(log));
-    if (this.#children.length < this.#sweepAt) return;
-    this.#children = this.#children.filter((each) => each.deref());
-    this.#sweepAt = Math.max(MIN_SWEEP, this.#children.length * 2);
-  };
-
-  set(level: string): void {
-    if (level === this.#level) return;
-    this.#level = level;
-    for (const each of this.#children) {
-      const log = each.deref();
-      if (log) log.level = level;
-    }
+  constructor(name: string) {
+    this.#minimum = severityOf(name);
   }
+
+  set(name: string): void {
+    this.#minimum = severityOf(name);
+  }
+
+  isLogged(level: number): boolean {
+    return level >= this.#minimum;
+  }
+}
+
+/** `silent` is above all levels. */
+function severityOf(name: string): number {
+  return levels.values[name] ?? Number.POSITIVE_INFINITY;
 }
 
 /**
@@ -61,22 +57,22 @@ export class LogLevels {
  * Lines about an unavailable database are throttled, because many loops repeat them many times a second.
  */
 export function createLogger(options: {
-  level: string;
+  level: LogLevel | string;
   format: 'pretty' | 'json';
   /** Default: standard output. */
   output?: LogOutput;
   /** Gets each line as JSON, redacted, whatever the format. */
   ring?: Pick<LogRing, 'add'> | undefined;
-  /** Gets the logger and each child. */
-  levels?: Pick<LogLevels, 'add'>;
 }): PinoLogger {
   const output = options.output ?? standardOutput();
   const throttle = new LogThrottle();
+  const minimum = typeof options.level === 'string' ? new LogLevel(options.level) : options.level;
   const base: LoggerOptions = {
-    level: options.level,
+    // A child keeps the level of its beginning, so pino logs all and the hook decides.
+    level: 'trace',
     hooks: {
-      logMethod(args, method) {
-        if (shouldLog(throttle, args)) method.apply(this, args);
+      logMethod(args, method, level) {
+        if (minimum.isLogged(level) && shouldLog(throttle, args)) method.apply(this, args);
       },
     },
     formatters: { level: (level) => ({ level }), log: redacted },
@@ -85,7 +81,7 @@ export function createLogger(options: {
     base: undefined,
   };
   const shown = options.format === 'json' ? output : prettyOutput(output);
-  const { ring, levels } = options;
+  const { ring } = options;
   const destination = {
     // pino sets `lastLevel` for it
     [Symbol.for('pino.metadata')]: true,
@@ -100,8 +96,7 @@ export function createLogger(options: {
       done();
     },
   };
-  const logger = pino({ ...base, ...(levels && { onChild: levels.add }) }, destination);
-  levels?.add(logger);
+  const logger = pino(base, destination);
   // Children inherit it; pino formats their fields by no formatter.
   const { child } = logger;
   logger.child = function (this: PinoLogger, fields, options) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { StorageUnavailableError } from '../../../../router/src/core/errors.ts';
 import { LogOutput } from '../../../../router/src/infra/logging/log-output.ts';
-import { createLogger, LogLevels } from '../../../../router/src/infra/logging/logger.ts';
+import { createLogger, LogLevel } from '../../../../router/src/infra/logging/logger.ts';
 
 function setup(format: 'json' | 'pretty') {
   let text = '';
@@ -17,21 +17,21 @@ function setup(format: 'json' | 'pretty') {
   return { log, lines, messages: () => lines().map((line) => JSON.parse(line).msg as string) };
 }
 
-describe('LogLevels', () => {
+describe('LogLevel', () => {
   it('changes the level of a logger and of the children that it has', () => {
     let text = '';
     const write = (_fd: number, bytes: Uint8Array) => {
       text += Buffer.from(bytes).toString();
       return bytes.length;
     };
-    const levels = new LogLevels();
+    const level = new LogLevel('info');
     const output = new LogOutput({ write });
-    const log = createLogger({ level: 'info', format: 'json', output, levels });
+    const log = createLogger({ level, format: 'json', output });
     const grandchild = log.child({ mod: 'turns' }).child({ messageId: '1' });
-    levels.set('debug');
+    level.set('debug');
     grandchild.debug('of a grandchild');
     log.child({ mod: 'new' }).debug('of a new child');
-    levels.set('error');
+    level.set('error');
     for (const each of [log, grandchild]) each.warn('not logged');
     log.flush();
     const messages = text.split('\n').filter((line) => line !== '');
