@@ -178,7 +178,7 @@ function AuditObject({
   if (object === undefined) return '–';
   const found = names.objects.get(object);
   if (found) return <a href={hrefOf(found.path)}>{found.name}</a>;
-  if (action.endsWith('Chat') && /^\d+$/.test(object))
+  if (action.includes('Chat') && /^\d+$/.test(object))
     return <a href={hrefOf(`/chats/${object}`)}>{object}</a>;
   return object;
 }
