@@ -54,6 +54,13 @@ export function spansOf(text: string, depth = 0): Span[] {
   return spans;
 }
 
+/** The text without its marks, for one line. */
+export function plainOf(text: string): string {
+  const words = (spans: readonly Span[]): string =>
+    spans.map((span) => ('spans' in span ? words(span.spans) : span.text)).join('');
+  return words(spansOf(text));
+}
+
 /** Where the mark that begins at `at` ends; undefined when it begins nothing. */
 function closingOf(text: string, at: number): number | undefined {
   const sign = text[at] ?? '';

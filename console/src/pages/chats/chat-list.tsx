@@ -6,6 +6,7 @@ import type { Chat } from '../../conversation/chat-types.ts';
 import { addressOf } from '../../conversation/conversation.ts';
 import { kindKey, useText as useShared } from '../../conversation/texts.ts';
 import { useTimes } from '../../conversation/times.ts';
+import { plainOf } from '../../conversation/whatsapp-marks.ts';
 import { OptionList } from './option-list.tsx';
 import { useText } from './texts.ts';
 import { type ChatFilter, useChatList } from './use-chat-list.ts';
@@ -166,7 +167,7 @@ function ChatRow({ chat, isAccountShown }: { chat: Chat; isAccountShown: boolean
   const { short } = useTimes();
   const { lastMessage: last, unanswered, failed, pause, access, isLocked, tags = [], needs = [] } = chat;
   const isUnanswered = needs.includes('unanswered');
-  const words = last && (isLocked ? t('lockedHint') : last.text || shared(kindKey(last.kind)));
+  const words = last && (isLocked ? t('lockedHint') : plainOf(last.text) || shared(kindKey(last.kind)));
   return (
     <>
       <span class="chat-row-line">
@@ -180,12 +181,6 @@ function ChatRow({ chat, isAccountShown }: { chat: Chat; isAccountShown: boolean
             : (words ?? shared('noMessages'))}
         </span>
         <span class="chat-badges">
-          {isAccountShown && <span class="badge">{chat.accountId}</span>}
-          {tags.slice(0, 2).map((tag) => (
-            <span key={tag} class="badge">
-              {tag}
-            </span>
-          ))}
           {needs.includes('draft') && <span class="badge busy">{t('draftWaits')}</span>}
           {needs.includes('question') && <span class="badge busy">{t('questionWaits')}</span>}
           {access === 'pending' && <span class="badge busy">{t('pending')}</span>}
@@ -199,6 +194,12 @@ function ChatRow({ chat, isAccountShown }: { chat: Chat; isAccountShown: boolean
           ) : (
             isUnanswered && <span class="badge bad">{t('unanswered')}</span>
           )}
+          {isAccountShown && <span class="badge">{chat.accountId}</span>}
+          {tags.slice(0, 2).map((tag) => (
+            <span key={tag} class="badge">
+              {tag}
+            </span>
+          ))}
         </span>
       </span>
     </>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Span, spansOf } from '../../../../console/src/conversation/whatsapp-marks.ts';
+import { plainOf, type Span, spansOf } from '../../../../console/src/conversation/whatsapp-marks.ts';
 
 /** Spans as HTML. */
 function html(spans: readonly Span[]): string {
@@ -32,6 +32,12 @@ describe('a text with the marks of WhatsApp', () => {
     ['', ''],
   ])('%j is shown as a phone shows it', (text, shown) => {
     expect(html(spansOf(text))).toBe(shown);
+  });
+
+  it('has only its words in a line of the list', () => {
+    expect(plainOf('We open at *10 _sharp_* on `2 * 3` days, ~not~ 4 * 5')).toBe(
+      'We open at 10 sharp on 2 * 3 days, not 4 * 5',
+    );
   });
 
   it('loses no sign, and reads long rows of signs in linear time', () => {
