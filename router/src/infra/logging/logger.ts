@@ -111,7 +111,8 @@ export function createLogger(options: {
  */
 function redacted(fields: Record<string, unknown>, depth = 1): Record<string, unknown> {
   let shown = fields;
-  for (const [name, value] of Object.entries(fields)) {
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
     const isNested = depth > 0 && typeof value === 'object' && value !== null;
     let safe = value;
     if (SECRET_FIELDS.has(name) && value !== undefined) safe = '[redacted]';
