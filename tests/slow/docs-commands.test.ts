@@ -73,7 +73,7 @@ const NOT_HERE: Record<string, string> = {
   'npm run build': 'it downloads every package; the image, which tests/docker runs, is built in the same way',
   'git pull && npm start': 'there is no newer version to get',
   'adk api_server --port 8000': "it is Google's program",
-  'curl http://localhost:3000/api/messages -F to=+5493777239922 -F text="Our menu" -F image=@menu.jpg':
+  'curl http://localhost:3000/api/messages -F channelId=+5493777239922 -F text="Our menu" -F image=@menu.jpg':
     'it needs a picture; tests/slow/send-files.test.ts sends one',
   'curl -X POST http://localhost:3000/api/agents \\':
     'it needs a container engine; tests/e2e/hosted-agents.test.ts talks to an agent of the API',

@@ -50,13 +50,22 @@ const fence: Fence = { ...lease, ...held };
 const inbox = new PostgresInbox(postgres);
 const registry = new AccountRegistry();
 const stopping = new AbortController();
+// `hello` is answered while the turn of `poison` waits for the database.
+let poisonBegins: () => void = () => undefined;
+const poisoned = new Promise<void>((resolve) => {
+  poisonBegins = resolve;
+});
 const answer = {
   ...answerDeps({
     inbox,
     clock,
     stopping: stopping.signal,
+    beforeRequest: async ({ text }) => {
+      if (text === 'poison') poisonBegins();
+    },
     agent: async ({ text }) => {
       if (text === 'poison') hang();
+      if (text === 'hello' && texts.includes('poison')) await poisoned;
       return { success: true, response: `re ${text}` };
     },
   }),

@@ -16,6 +16,7 @@ import type { AgentResponse, FailurePolicy, IncomingMessage, Route } from '../mo
 import { errorOfSaid, type Phrase, type Said, say, together } from '../phrases.ts';
 import type { CountOptions, Inbox } from '../ports/inbox.ts';
 import type { RouteStore } from '../ports/route-store.ts';
+import type { CurrentWork } from '../suspects.ts';
 import type { RemoteTasks } from '../tasks.ts';
 import { attemptStore } from './attempt-store.ts';
 import type { PendingTurn } from './turn.ts';
@@ -47,6 +48,7 @@ export interface AskWithFallbackDeps {
   routes: Pick<RouteStore, 'get'>;
   agents: AgentClients;
   inbox: Pick<Inbox, 'countAttempt'>;
+  current?: CurrentWork;
   /** Absent: agents store nothing, and their tasks must end within an attempt. */
   remoteTasks?: RemoteTasks;
   policy: FailureDefaults;
@@ -205,8 +207,13 @@ async function ask(
     endpoint: client.agentIdFor?.(message) ?? deps.agents.endpointOf(route),
     settings,
   };
-  const countAttempt: AskDeps['countAttempt'] = (attempt, note) =>
-    deps.inbox.countAttempt(messageId, attempt, { ...note, edits, ...(merged && { merged }) });
+  const countAttempt: AskDeps['countAttempt'] = async (attempt, note) => {
+    const options = { ...note, edits, ...(merged && { merged }) };
+    const counted = await deps.inbox.countAttempt(messageId, attempt, options);
+    // Other work continued meanwhile; the request follows.
+    deps.current?.workingOn(`message ${messageId}`);
+    return counted;
+  };
   const store = deps.remoteTasks && attemptStore(deps.remoteTasks, route, turn, deps.onTask);
   const attempts = { ...deps, policy, circuit, isRepeat, mayHaveRun, attemptsBefore, countAttempt, store };
   return askAgent(attempts, client, route.agentEndpoint, message);
