@@ -353,10 +353,10 @@ interface SentMarkerDeps {
 /** Marks replies as sent in the outbox, unless an acknowledgement of WhatsApp is stored within a second. */
 export class SentMarker {
   readonly #deps: SentMarkerDeps;
-  /** Rows whose bytes are written and whose ack did not come yet, by WhatsApp id. */
-  readonly #unmarked = new Map<string, QueuedReply>();
+  /** Rows whose bytes are written and whose ack did not come yet, by WhatsApp id; the oldest first. */
+  readonly #unmarked = new Map<string, { reply: QueuedReply; dueMs: number }>();
   #marking: Promise<void> = Promise.resolve();
-  #timer: Promise<void> | undefined;
+  #isWaiting = false;
 
   constructor(deps: SentMarkerDeps) {
     this.#deps = deps;
@@ -364,11 +364,12 @@ export class SentMarker {
 
   /** The bytes of a reply are written. */
   sent(reply: QueuedReply): void {
-    this.#unmarked.set(reply.message.waMessageId, reply);
-    this.#timer ??= this.#deps.clock.sleep(ACK_GRACE_MS).then(() => {
-      this.#timer = undefined;
-      return this.finish();
-    });
+    const { waMessageId } = reply.message;
+    const dueMs = this.#deps.clock.monotonicMs() + ACK_GRACE_MS;
+    // A row that is sent again is the newest.
+    this.#unmarked.delete(waMessageId);
+    this.#unmarked.set(waMessageId, { reply, dueMs });
+    if (!this.#isWaiting) void this.#markWhenDue();
   }
 
   /** WhatsApp acknowledged these; the acks are stored by the caller. */
@@ -381,8 +382,27 @@ export class SentMarker {
    * with the same id when no ack comes.
    */
   finish(): Promise<void> {
+    return this.#mark(Infinity);
+  }
+
+  async #markWhenDue(): Promise<void> {
+    const { clock } = this.#deps;
+    this.#isWaiting = true;
+    for (let waitMs = ACK_GRACE_MS; ; ) {
+      await clock.sleep(waitMs);
+      await this.#mark(clock.monotonicMs());
+      const [oldest] = this.#unmarked.values();
+      if (!oldest) break;
+      waitMs = Math.max(1, oldest.dueMs - clock.monotonicMs());
+    }
+    this.#isWaiting = false;
+  }
+
+  /** Marks the rows that are due by this time. */
+  #mark(untilMs: number): Promise<void> {
     this.#marking = this.#marking.then(async () => {
-      for (const [waMessageId, reply] of [...this.#unmarked]) {
+      for (const [waMessageId, { reply, dueMs }] of this.#unmarked) {
+        if (dueMs > untilMs) break;
         this.#unmarked.delete(waMessageId);
         try {
           await this.#deps.outbox.markSent(reply.outboxId);

@@ -49,6 +49,25 @@ describe('SentMarker', () => {
     expect(marked).toEqual(['2']);
   });
 
+  it('gives each reply its second', async () => {
+    marker.sent(reply('1'));
+    await clock.advanceMs(600);
+    marker.sent(reply('2'));
+    await clock.advanceMs(400);
+    expect(marked).toEqual(['1']);
+    await clock.advanceMs(599);
+    expect(marked).toEqual(['1']);
+    await clock.advanceMs(1);
+    expect(marked).toEqual(['1', '2']);
+    // The next one begins another wait.
+    marker.sent(reply('3'));
+    marker.acknowledged(['WA3']);
+    await clock.advanceMs(1_000);
+    marker.sent(reply('4'));
+    await clock.advanceMs(1_000);
+    expect(marked).toEqual(['1', '2', '4']);
+  });
+
   it('marks all replies at once on finish, also after one that fails', async () => {
     failing = ['1'];
     for (const id of ['1', '2']) marker.sent(reply(id));
