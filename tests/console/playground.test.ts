@@ -90,6 +90,33 @@ describe('the page Playground', () => {
     expect(edges).toEqual({ arabic: expect.closeTo(0, 0), english: expect.closeTo(0, 0) });
   });
 
+  it('shows a command among Arabic words as it is typed', async () => {
+    const shown = await open();
+    const { page } = shown;
+    await startEchoAgain(shown, 'Nour');
+    await say(page, 'Nour', 'مرحبا، كيف حالك؟');
+    await answers(page, 'مرحبا').first().waitFor();
+    await say(page, 'Nour', '/help');
+    await answers(page, 'بدء محادثة جديدة').waitFor();
+    const edges = await page.evaluate(`(() => {
+      const texts = document.createTreeWalker(document.querySelector('[role=log]'), NodeFilter.SHOW_TEXT);
+      let node = texts.nextNode();
+      while (!node.textContent.includes('/new')) node = texts.nextNode();
+      const boxOf = (words) => {
+        const range = document.createRange();
+        const at = node.textContent.indexOf(words);
+        range.setStart(node, at);
+        range.setEnd(node, at + words.length);
+        return range.getBoundingClientRect();
+      };
+      return { slash: boxOf('/').left, command: boxOf('new').left, words: boxOf('بدء').right };
+    })()`);
+    const { slash, command, words } = edges as Record<'slash' | 'command' | 'words', number>;
+    // Its line begins on the right, and the command is read from the left.
+    expect(words).toBeLessThan(slash);
+    expect(slash).toBeLessThan(command);
+  });
+
   it('sends a file, reacts, quotes, edits and deletes', async () => {
     const shown = await open();
     const { page } = shown;

@@ -25,9 +25,13 @@ type OwnerCommand =
   | { kind: 'access'; access: 'approved' | 'refused'; chatId: string }
   | { kind: 'draft'; decision: 'send' | 'drop'; messageId: string; text?: string };
 
+/** A command that was copied from a text in Arabic is isolated (`inline`). */
+const OWNER_COMMAND =
+  /^[\s\p{Bidi_Control}]*#(approve|refuse|send|drop|edit)\s+(\d{1,18})\p{Bidi_Control}*(?:\s+(\S[\s\S]*))?$/iu;
+
 /** `#approve 17`, `#refuse 17`, `#send 17`, `#edit 17 other words`, `#drop 17`; undefined for any other text. */
 export function ownerCommandIn(text: string): OwnerCommand | undefined {
-  const found = /^\s*#(approve|refuse|send|drop|edit)\s+(\d{1,18})(?:\s+(\S[\s\S]*))?$/i.exec(text.trimEnd());
+  const found = OWNER_COMMAND.exec(text.trimEnd());
   if (!found?.[1]) return undefined;
   const [name, id, words] = [found[1].toLowerCase(), String(Number(found[2])), found[3]];
   if ((name === 'edit') !== (words !== undefined)) return undefined;

@@ -3,7 +3,7 @@ import type { IncomingMessage, Session } from '../models.ts';
 import { type ChatState, withEntry } from './chat-state.ts';
 import { localTimeOf } from './governor.ts';
 import type { ChatSettings } from './settings.ts';
-import { type Language, textOf } from './texts.ts';
+import { inline, type Language, textOf } from './texts.ts';
 
 /** Whose session it is with the scope `person`. */
 const PERSON = 'person';
@@ -104,7 +104,9 @@ const NAMES: Record<string, CommandName> = {
 
 /** The command that a text is, with or without a mention before it; undefined when it is none. */
 export function commandIn(text: string): CommandName | undefined {
-  const name = /^\s*(?:@\d{5,20}\s+)?\/([a-z]{3,6})\s*$/i.exec(text)?.[1]?.toLowerCase();
+  const name = /^[\s\p{Bidi_Control}]*(?:@\d{5,20}\s+)?\/([a-z]{3,6})[\s\p{Bidi_Control}]*$/iu
+    .exec(text)?.[1]
+    ?.toLowerCase();
   return name !== undefined && Object.hasOwn(NAMES, name) ? NAMES[name] : undefined;
 }
 
@@ -125,6 +127,6 @@ export function commandHelp(
   ];
   const shown = lines
     .filter(([isOn]) => isOn)
-    .map(([, command, name]) => `- ${command}: ${textOf(name, language, texts)}`);
+    .map(([, command, name]) => `- ${inline(command, language)}: ${textOf(name, language, texts)}`);
   return [textOf(title, language, texts), ...shown].join('\n');
 }

@@ -679,7 +679,25 @@ export function textOf(
   const { texts, formal, informal } = ENTRIES[language];
   const others = { usual: undefined, formal, informal }[formOfAddress];
   const text = own[`${language}.${name}`] ?? others?.[name] ?? texts[name];
-  return text.replace(PLACEHOLDERS, (_, key: string) => String(values[key] ?? ''));
+  const filled = (part: string) => part.replace(PLACEHOLDERS, (_, key: string) => String(values[key] ?? ''));
+  return text.replace(INLINE, (part) => (part === DRAFT ? filled(part) : inline(filled(part), language)));
+}
+
+/** What is read from left to right in every language, or as its own words are: commands with their number, and values. */
+const INLINE = /#\w+ \{id\}|\{\w+\}/g;
+/** It has lines of its own. */
+const DRAFT = '{draft}';
+const RIGHT_TO_LEFT: ReadonlySet<Language> = new Set<Language>(['ar']);
+const RIGHT_TO_LEFT_MARK = '\u200f';
+const [FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE] = ['\u2068', '\u2069'];
+
+/**
+ * A command, number or name within words of the language. Among words from right to left it is isolated, because its `#`, `/` or `+`
+ * would be shown at its end, and a line that begins with it would be read from left to right.
+ */
+export function inline(text: string, language: Language): string {
+  if (!RIGHT_TO_LEFT.has(language)) return text;
+  return `${RIGHT_TO_LEFT_MARK}${FIRST_STRONG_ISOLATE}${text}${POP_DIRECTIONAL_ISOLATE}`;
 }
 
 /** A placeholder of the operator's text that the text of wa2ai does not have; undefined: there is none. */

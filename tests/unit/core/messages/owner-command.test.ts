@@ -20,6 +20,8 @@ describe('ownerCommandIn', () => {
       { kind: 'draft', decision: 'send', messageId: '17', text: 'Of course.\nMaria' },
     ],
     ['#edit 17 18', { kind: 'draft', decision: 'send', messageId: '17', text: '18' }],
+    ['\u200f\u2068#send 17\u2069', { kind: 'draft', decision: 'send', messageId: '17' }],
+    ['\u2068#edit 17\u2069 نصي', { kind: 'draft', decision: 'send', messageId: '17', text: 'نصي' }],
     ['#edit 17', undefined],
     ['#send 17 now', undefined],
     ['#send 17now', undefined],

@@ -77,6 +77,19 @@ describe('textOf', () => {
   });
 });
 
+describe('textOf in Arabic', () => {
+  const ISOLATED = /\u200f\u2068([^\u2069]*)\u2069/g;
+  it('isolates commands, numbers and names, and no line that is a draft', () => {
+    const values = { name: 'Ana', address: '+5493777239922', text: 'hi', id: 17, draft: 'Of course.' };
+    const isolated = (name: 'ownerAsk' | 'ownerDraft') =>
+      [...textOf(name, 'ar', USUAL, values).matchAll(ISOLATED)].map(([, inner]) => inner);
+    expect(isolated('ownerAsk')).toEqual(['Ana', '+5493777239922', 'hi', '#approve 17', '#refuse 17']);
+    expect(isolated('ownerDraft').slice(2)).toEqual(['hi', '#send 17', '#edit 17', '#drop 17']);
+    expect(textOf('ownerDraft', 'ar', USUAL, values)).toContain('\n\nOf course.\n\n');
+    expect(textOf('ownerAsk', 'en', USUAL, values)).not.toMatch(ISOLATED);
+  });
+});
+
 describe('unknownPlaceholder', () => {
   it.each([
     ['Wait {minutes} minutes.', undefined],
