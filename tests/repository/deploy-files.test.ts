@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { envSchema } from '../../router/src/config/config.ts';
+import { KNOWN_VARIABLES } from '../../router/src/config/config.ts';
 import { type HttpApi, pathMatches, startHttpApi } from '../support/http-api.ts';
 import { repositoryRoot } from '../support/repository.ts';
 
 const read = (path: string) => readFileSync(join(repositoryRoot, path), 'utf8');
-const settings = Object.keys(envSchema.shape);
 
 const KUBERNETES = 'deploy/kubernetes';
 const manifests = readdirSync(join(repositoryRoot, KUBERNETES)).filter(
@@ -106,7 +105,7 @@ describe('deploy/kubernetes', () => {
   it('sets only known settings, and no secret', () => {
     const ofMap = documents.find(({ kind }) => kind === 'ConfigMap').data as Record<string, string>;
     const names = [...Object.keys(ofMap), ...(container?.env ?? []).map(({ name }) => name)];
-    expect(settings).toEqual(expect.arrayContaining(names));
+    expect(KNOWN_VARIABLES).toEqual(expect.arrayContaining(names));
     for (const name of ['WA2AI_API_KEY', 'WA2AI_BACKUP_PASSPHRASE']) expect(names).not.toContain(name);
     expect(new URL(ofMap.DATABASE_URL ?? '').password).toBe('');
     for (const value of Object.values(ofMap)) expect(typeof value).toBe('string');
@@ -223,7 +222,7 @@ describe('deploy/systemd/wa2ai.service', () => {
     const names = variables.map((variable) => variable.split('=')[0] ?? '');
     const own = names.filter((name) => name.startsWith('WA2AI_') || name.startsWith('DATABASE_'));
     expect(own).toEqual(['WA2AI_DATA_DIR', 'WA2AI_LOG_FORMAT', 'WA2AI_API_KEY_FILE']);
-    expect(settings).toEqual(expect.arrayContaining(own));
+    expect(KNOWN_VARIABLES).toEqual(expect.arrayContaining(own));
   });
 
   it('is a unit that systemd understands, with a good rating', () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CLI_VARIABLES, EARLIER_NAMES, envSchema } from '../../router/src/config/config.ts';
+import { KNOWN_VARIABLES } from '../../router/src/config/config.ts';
 import { ACCOUNT_STATES } from '../../router/src/core/cluster/account-state.ts';
 import { MESSAGE_REASONS } from '../../router/src/core/messages/inbound-message.ts';
 import { DEAD_REPLY_REASONS } from '../../router/src/core/ports/outbox.ts';
@@ -30,7 +30,7 @@ const OTHERS =
 function codesOfSource(): string[] {
   const literals = [...sources.matchAll(/'([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)'/g)];
   const given = [...sources.matchAll(/\b(?:\w*Error|super)\(\s*'([A-Z]{3,})'|\(\s*\d{3},\s*'([A-Z]{3,})'/g)];
-  const settings = new Set([...Object.keys(envSchema.shape), ...EARLIER_NAMES, ...CLI_VARIABLES]);
+  const settings = new Set(KNOWN_VARIABLES);
   const codes = [...literals, ...given].map(([, code, other]) => code ?? other ?? '');
   return [...new Set(codes)].filter((code) => !settings.has(code) && !OTHERS.test(code)).sort();
 }

@@ -22,12 +22,13 @@ function variableDocs(): VariableDoc[] {
       values = '',
       default: defaultValue,
       shownDefault,
+      secret,
     } = property as Record<string, string | undefined>;
     return {
       name,
       group,
       description,
-      values,
+      values: secret ? `${values}; a secret` : values,
       defaultValue,
       shownDefault: defaultValue ? `\`${defaultValue}\`` : (shownDefault ?? 'none'),
     };
@@ -47,7 +48,9 @@ function groupedDocs(): Array<[group: string, variables: VariableDoc[]]> {
 
 /** Contents of `.env.example`: every variable with its meaning, commented out, at its default. */
 export function envExample(): string {
-  const head = '# Settings of wa2ai. Copy this file to .env and remove the # from what you change.\n';
+  const head = `# Settings of wa2ai. Copy this file to .env and remove the # from what you change.
+# A secret can be in a file instead: NAME_FILE=path of the file.
+`;
   const blocks = groupedDocs().flatMap(([group, variables]) => [
     `# ---- ${group} ----`,
     ...variables.map(({ name, description, values, defaultValue, shownDefault }) => {
@@ -68,6 +71,10 @@ const SETTINGS_HEAD = `# Settings
 Settings are environment variables, or lines of a file \`.env\` in the working directory (copy \`.env.example\`). A wrong value stops the
 start with one sentence that names the variable. A variable that begins with \`WA2AI_\` and is not in this list is reported as a warning
 with the name that was probably meant. An empty variable counts as not set.
+
+Each secret can be in a file instead, as Docker, Kubernetes and systemd provide it: \`NAME_FILE\` has the path of the file that contains the
+value of \`NAME\`, such as \`WA2AI_API_KEY_FILE=/run/secrets/api_key\`.
+
 Few installations need those under [Advanced](#advanced).
 `;
 

@@ -2300,7 +2300,7 @@ export const es: Language = {
         'no debe contener PORT, HOST, DATA_DIR, AGENT_TOKEN_FILE ni AGENT_ID, que define wa2ai',
       'field.no-login-in-url':
         'no debe contener un nombre de usuario ni una contraseña; use las cabeceras del tipo de agente',
-      'field.needs-wallet': 'necesita WA2AI_NPC_WALLET_KEY_FILE: la clave de la cartera, en todos los nodos',
+      'field.needs-wallet': 'necesita WA2AI_NPC_WALLET_KEY: la clave de la cartera, en todos los nodos',
       'field.needs-text': 'necesita un texto, y no lleva archivo',
       'field.needs-route-id': 'necesita también routeId',
       'field.needs-in-text': 'necesita {what} en el texto',
@@ -2622,15 +2622,13 @@ export const es: Language = {
       WA2AI_PUBLIC_URL:
         'URL en la que los agentes alcanzan wa2ai, la misma en todos los nodos: los webhooks reciben enlaces a los archivos de las personas. Sin ella no reciben enlaces.',
       WA2AI_API_KEY: 'Clave de administración. Se envía como `X-API-Key` o `Authorization: Bearer`.',
-      WA2AI_API_KEY_FILE:
-        'Archivo que contiene la clave de administración, en lugar de WA2AI_API_KEY; para los secretos de Docker y Kubernetes.',
       WA2AI_ENVIRONMENT: 'Solo se aplican las rutas de este entorno.',
       WA2AI_DATA_DIR: 'Carpeta de la base de datos integrada.',
       WA2AI_SOCKET:
         'Socket Unix por el que `wa2ai` en la línea de órdenes alcanza el servicio sin clave y con todos los derechos. Solo puede abrirlo el usuario del servicio. `off` lo desactiva.',
       DATABASE_URL:
         'PostgreSQL que se usa en lugar del integrado: el servidor mismo, o un pooler en modo de sesión.',
-      DATABASE_PASSWORD_FILE: 'Archivo que contiene la contraseña de una DATABASE_URL sin contraseña.',
+      DATABASE_PASSWORD: 'Contraseña de una DATABASE_URL sin contraseña.',
       WA2AI_DATA_KEY_FILE:
         'Archivo con las claves que cifran los secretos de la base de datos: una clave por línea, la primera cifra, todas descifran. Cree una clave con `openssl rand -base64 32`. Sin él, los secretos de la base de datos de DATABASE_URL no se cifran.',
       WA2AI_NODE_ID: 'Nombre de este nodo, distinto en cada nodo.',
@@ -2663,8 +2661,8 @@ export const es: Language = {
         'Direcciones en las que pueden estar los agentes. `private`: todas salvo los metadatos de la nube y las de enlace local. `public`: solo direcciones públicas. `any`: cualquier dirección. Los nombres se comprueban después de resolverlos. Los agentes alojados, que inicia wa2ai mismo, siempre se alcanzan.',
       WA2AI_EXCHANGES:
         'Si se guardan las peticiones a los agentes y sus respuestas para la traza de un mensaje: sin secretos, como máximo 8.192 caracteres de cada cuerpo. Cuesta cerca de 1 KB de disco por mensaje.',
-      WA2AI_NPC_WALLET_KEY_FILE:
-        'Archivo que contiene la clave privada de la cartera para `duel` y `quest` de la interfaz NPC. El mismo en todos los nodos.',
+      WA2AI_NPC_WALLET_KEY:
+        'Clave privada de la cartera para `duel` y `quest` de la interfaz NPC. La misma en todos los nodos.',
       WA2AI_CONTAINER_ENGINE: 'Socket del motor Docker o podman que ejecuta los agentes (`config.hosted`).',
       WA2AI_AGENTS_MAX_RUNNING:
         'Número de agentes alojados que pueden ejecutarse en este nodo. Para uno más se detiene el inactivo que más tiempo lleva sin uso.',
@@ -2700,8 +2698,6 @@ export const es: Language = {
       WA2AI_MEDIA_S3_PREFIX: 'Comienzo de los nombres de los archivos en el bucket.',
       WA2AI_MEDIA_S3_ACCESS_KEY: 'Id de la clave del servidor S3.',
       WA2AI_MEDIA_S3_SECRET_KEY: 'Secreto de esa clave.',
-      WA2AI_MEDIA_S3_SECRET_KEY_FILE:
-        'Archivo que contiene el secreto, en lugar de WA2AI_MEDIA_S3_SECRET_KEY.',
       WA2AI_RETENTION_TEXTS:
         'Cuánto se conservan los textos de mensajes y respuestas, las trazas y los mensajes fallidos; las respuestas al menos 14 días, porque un teléfono puede pedir una de nuevo. Las peticiones a los agentes se conservan 7 días, los eventos de webhooks 30, si es menos. Las filas quedan, para que nada se responda dos veces.',
       WA2AI_RETENTION_FILES:
@@ -3192,7 +3188,7 @@ export const es: Language = {
       custom: 'Más capacidades de la tarjeta. Sus tareas van al agente de la ruta.',
       metadata: 'Más campos de `metadata` en la tarjeta.',
       chain:
-        'Contratos para `duel` y `quest`. Sin ellos la tarjeta no ofrece ninguna. Necesita WA2AI_NPC_WALLET_KEY_FILE.',
+        'Contratos para `duel` y `quest`. Sin ellos la tarjeta no ofrece ninguna. Necesita WA2AI_NPC_WALLET_KEY.',
       arena: 'Para `duel`.',
       quest: 'Para `quest`.',
       tokens: 'Tokens que la cartera puede gastar (ERC-20). El primero es el predeterminado.',

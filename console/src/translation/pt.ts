@@ -2297,7 +2297,7 @@ export const pt: Language = {
       'field.hosted-env':
         'não deve conter PORT, HOST, DATA_DIR, AGENT_TOKEN_FILE nem AGENT_ID, que o wa2ai define',
       'field.no-login-in-url': 'não deve conter usuário nem senha; use os cabeçalhos do tipo de agente',
-      'field.needs-wallet': 'precisa de WA2AI_NPC_WALLET_KEY_FILE: a chave da carteira, em todos os nós',
+      'field.needs-wallet': 'precisa de WA2AI_NPC_WALLET_KEY: a chave da carteira, em todos os nós',
       'field.needs-text': 'precisa de um texto, e não tem arquivo',
       'field.needs-route-id': 'precisa também de routeId',
       'field.needs-in-text': 'precisa de {what} no texto',
@@ -2623,15 +2623,13 @@ export const pt: Language = {
       WA2AI_PUBLIC_URL:
         'URL em que os agentes alcançam o wa2ai, a mesma em todos os nós: os webhooks recebem links para os arquivos das pessoas. Sem ela não recebem links.',
       WA2AI_API_KEY: 'Chave de administração. É enviada como `X-API-Key` ou `Authorization: Bearer`.',
-      WA2AI_API_KEY_FILE:
-        'Arquivo que contém a chave de administração, em vez de WA2AI_API_KEY; para os segredos do Docker e do Kubernetes.',
       WA2AI_ENVIRONMENT: 'Só as rotas deste ambiente valem.',
       WA2AI_DATA_DIR: 'Pasta do banco de dados embutido.',
       WA2AI_SOCKET:
         'Socket Unix pelo qual `wa2ai` na linha de comando alcança o serviço sem chave e com todos os direitos. Só o usuário do serviço pode abri-lo. `off` o desliga.',
       DATABASE_URL:
         'PostgreSQL usado em vez do embutido: o próprio servidor, ou um pooler em modo de sessão.',
-      DATABASE_PASSWORD_FILE: 'Arquivo que contém a senha de uma DATABASE_URL sem senha.',
+      DATABASE_PASSWORD: 'Senha de uma DATABASE_URL sem senha.',
       WA2AI_DATA_KEY_FILE:
         'Arquivo com as chaves que cifram os segredos no banco de dados: uma chave por linha, a primeira cifra, todas decifram. Crie uma chave com `openssl rand -base64 32`. Sem ele, os segredos no banco de dados de DATABASE_URL não são cifrados.',
       WA2AI_NODE_ID: 'Nome deste nó, diferente em cada nó.',
@@ -2663,8 +2661,8 @@ export const pt: Language = {
         'Endereços em que os agentes podem estar. `private`: todos, exceto metadados de nuvem e endereços de link local. `public`: só endereços públicos. `any`: qualquer endereço. Os nomes são verificados depois de resolvidos. Agentes hospedados, que o próprio wa2ai inicia, são sempre alcançados.',
       WA2AI_EXCHANGES:
         'Se as solicitações aos agentes e as respostas deles são guardadas para o rastro de uma mensagem: sem segredos, no máximo 8.192 caracteres de cada corpo. Custa cerca de 1 KB de disco por mensagem.',
-      WA2AI_NPC_WALLET_KEY_FILE:
-        'Arquivo que contém a chave privada da carteira para `duel` e `quest` da interface NPC. O mesmo em todos os nós.',
+      WA2AI_NPC_WALLET_KEY:
+        'Chave privada da carteira para `duel` e `quest` da interface NPC. A mesma em todos os nós.',
       WA2AI_CONTAINER_ENGINE: 'Socket do motor Docker ou podman que executa os agentes (`config.hosted`).',
       WA2AI_AGENTS_MAX_RUNNING:
         'Número de agentes hospedados que podem rodar neste nó. Para mais um, para o ocioso que está sem uso há mais tempo.',
@@ -2699,7 +2697,6 @@ export const pt: Language = {
       WA2AI_MEDIA_S3_PREFIX: 'Começo dos nomes dos arquivos no bucket.',
       WA2AI_MEDIA_S3_ACCESS_KEY: 'Id da chave do servidor S3.',
       WA2AI_MEDIA_S3_SECRET_KEY: 'Segredo dessa chave.',
-      WA2AI_MEDIA_S3_SECRET_KEY_FILE: 'Arquivo que contém o segredo, em vez de WA2AI_MEDIA_S3_SECRET_KEY.',
       WA2AI_RETENTION_TEXTS:
         'Por quanto tempo ficam os textos de mensagens e respostas, os traços e as mensagens que falharam; as respostas pelo menos 14 dias, porque um telefone pode pedir uma de novo. As requisições aos agentes ficam 7 dias, os eventos de webhooks 30, se for menos. As linhas ficam, para que nada seja respondido duas vezes.',
       WA2AI_RETENTION_FILES:
@@ -3175,7 +3172,7 @@ export const pt: Language = {
       custom: 'Mais capacidades do cartão. As tarefas delas vão para o agente da rota.',
       metadata: 'Mais campos de `metadata` no cartão.',
       chain:
-        'Contratos para `duel` e `quest`. Sem eles, o cartão não oferece nenhum. Precisa de WA2AI_NPC_WALLET_KEY_FILE.',
+        'Contratos para `duel` e `quest`. Sem eles, o cartão não oferece nenhum. Precisa de WA2AI_NPC_WALLET_KEY.',
       arena: 'Para `duel`.',
       quest: 'Para `quest`.',
       tokens: 'Tokens que a carteira pode gastar (ERC-20). O primeiro é o padrão.',

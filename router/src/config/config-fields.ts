@@ -104,9 +104,26 @@ export const databaseUrl = z.string().refine((value) => {
   return url?.protocol === 'postgres:' || url?.protocol === 'postgresql:';
 }, 'must be a PostgreSQL URL such as postgresql://user:password@host:5432/wa2ai');
 
+/** A private key of secp256k1 is less than this. */
+const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+
+/** The private key of a wallet: `0x` and 64 lower-case digits. */
+export const walletKey = z
+  .string()
+  .transform((text) => `0x${text.toLowerCase().replace(/^0x/, '')}`)
+  .refine(
+    (key) => /^0x[0-9a-f]{64}$/.test(key) && BigInt(key) > 0n && BigInt(key) < CURVE_ORDER,
+    'must be a private key: 64 hexadecimal digits',
+  );
+
+/** Names of the variables that are secrets. */
+export function secretsOf(fields: Record<string, z.ZodType>): string[] {
+  return Object.entries(fields).flatMap(([name, field]) => (metaOf(field).secret ? [name] : []));
+}
+
 /**
- * Where the value in force comes from: the environment of the process, a line of the file `.env`, a file that another
- * variable names, or the default.
+ * Where the value in force comes from: the environment of the process, a line of the file `.env`, the file that `NAME_FILE`
+ * names, or the default.
  */
 type SettingOrigin = 'environment' | 'env-file' | 'secret-file' | 'default';
 

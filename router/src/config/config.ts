@@ -18,11 +18,13 @@ import {
   phoneNumber,
   retention,
   type Setting,
+  secretsOf,
+  walletKey,
   whatsappWsUrl,
   wholeNumber,
 } from './config-fields.ts';
 import { mediaFields, mediaOf, mediaProblems } from './media-settings.ts';
-import { walletKeyOf, withSecretFiles } from './secret-files.ts';
+import { fileVariableOf, withSecretFiles } from './secret-files.ts';
 import { localSocketOf } from './socket-path.ts';
 
 /** Where the version of WhatsApp Web is read: https://, or http:// on this machine. */
@@ -94,13 +96,6 @@ const service = group('Service', {
     .optional()
     .describe('Admin key. Callers send it as `X-API-Key` or `Authorization: Bearer`.')
     .meta({ secret: true, values: `at least ${MIN_API_KEY_CHARS} printable ASCII characters` }),
-  WA2AI_API_KEY_FILE: z
-    .string()
-    .optional()
-    .describe(
-      'File that contains the admin key, instead of WA2AI_API_KEY; for secrets of Docker and Kubernetes.',
-    )
-    .meta({ values: 'path' }),
   WA2AI_DATA_DIR: z
     .string()
     .prefault('./data')
@@ -119,11 +114,11 @@ const service = group('Service', {
       'PostgreSQL to use instead of the embedded one: the server itself, or a pooler in session mode.',
     )
     .meta({ secret: true, values: '`postgresql://user:password@host:5432/wa2ai`' }),
-  DATABASE_PASSWORD_FILE: z
+  DATABASE_PASSWORD: z
     .string()
     .optional()
-    .describe('File that contains the password for a DATABASE_URL without one.')
-    .meta({ values: 'path' }),
+    .describe('Password for a DATABASE_URL without one.')
+    .meta({ secret: true, values: 'text' }),
   WA2AI_DATA_KEY_FILE: z
     .string()
     .optional()
@@ -188,13 +183,12 @@ const agents = group('Agents', {
       'Whether the requests to agents and their answers are stored, for the trace of a message: without secrets, at most 8,192 characters of each body. Costs about 1 KB of disk for each message.',
     )
     .meta({ values: '`on`, `off`' }),
-  WA2AI_NPC_WALLET_KEY_FILE: z
-    .string()
+  WA2AI_NPC_WALLET_KEY: walletKey
     .optional()
     .describe(
-      'File that contains the private key of the wallet for `duel` and `quest` of the NPC server. The same on all nodes.',
+      'Private key of the wallet for `duel` and `quest` of the NPC server. The same on all nodes.',
     )
-    .meta({ values: 'path' }),
+    .meta({ secret: true, values: '64 hexadecimal digits' }),
 });
 
 const hostedAgents = group('Hosted agents', {
@@ -394,6 +388,12 @@ export const envSchema = z.object({
   ...tests,
 });
 
+/** Variables that are secrets: each may be in the file that `NAME_FILE` names instead. */
+const SECRETS: readonly string[] = secretsOf(envSchema.shape);
+
+/** Variables that name the file of a secret. */
+export const FILE_VARIABLES: readonly string[] = SECRETS.map(fileVariableOf);
+
 /** A variable that is set by an earlier name. */
 interface RenamedVariable {
   from: string;
@@ -453,7 +453,7 @@ const OLD_VARIABLES: ReadonlyArray<{
 ];
 
 /** Earlier names of variables. */
-export const EARLIER_NAMES: readonly string[] = OLD_VARIABLES.flatMap(({ names }) => names);
+const EARLIER_NAMES: readonly string[] = OLD_VARIABLES.flatMap(({ names }) => names);
 
 /** The variables with the names of now, which decide where both are there. */
 function withNewVariables(given: Env): { set: Env; renamed: RenamedVariable[] } {
@@ -478,6 +478,21 @@ export type Config = Readonly<ReturnType<typeof configOf>>;
 type Env = Record<string, string | undefined>;
 
 /**
+ * The variables that are set, trimmed: `given` as they are written, `set` by their names of now, `withSecrets` with the
+ * secrets that are in files.
+ * @param report receives one sentence, without its variable, for each file that gives no secret
+ */
+export function readVariables(env: Env, report: (name: string, sentence: string) => void) {
+  const given: Env = Object.fromEntries(
+    Object.entries(env)
+      .map(([name, value]) => [name, value?.trim()])
+      .filter(([, value]) => value),
+  );
+  const { set, renamed } = withNewVariables(given);
+  return { given, set, renamed, withSecrets: withSecretFiles(set, SECRETS, report) };
+}
+
+/**
  * Reads the settings; nothing else reads the environment.
  * @param isTerminal whether the log goes to a terminal, which decides the default of WA2AI_LOG_FORMAT
  * @param fromFile names of the variables that only the file `.env` sets
@@ -488,24 +503,33 @@ export function loadConfig(
   isTerminal: boolean = process.stdout.isTTY === true,
   fromFile: ReadonlySet<string> = new Set(),
 ): Config {
-  const given = Object.fromEntries(
-    Object.entries(env)
-      .map(([name, value]) => [name, value?.trim()])
-      .filter(([, value]) => value),
-  );
-  const { set, renamed } = withNewVariables(given);
   const sentences = new Map<string, string>();
+  const { given, set, renamed, withSecrets } = readVariables(env, (name, sentence) =>
+    sentences.set(name, `${name} ${sentence}.`),
+  );
   const oldRetention = oldRetentionOf(given, (name, sentence) => sentences.set(name, sentence));
-  const withSecrets = withSecretFiles(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
-  const walletKey = walletKeyOf(set, (name, sentence) => sentences.set(name, `${name} ${sentence}.`));
+  /** Whether a variable has a value, or a sentence says already why its file gives none. */
+  const isGiven = (name: string) => withSecrets[name] !== undefined || sentences.has(fileVariableOf(name));
   const parsed = envSchema.safeParse(withSecrets);
   for (const issue of parsed.error?.issues ?? []) {
     const name = String(issue.path[0]);
     if (!sentences.has(name)) sentences.set(name, `${name} ${issue.message}.`);
   }
+  if (withSecrets.DATABASE_PASSWORD !== undefined && !sentences.has('DATABASE_URL')) {
+    if (!isGiven('DATABASE_URL')) {
+      sentences.set(
+        'DATABASE_PASSWORD',
+        'DATABASE_PASSWORD must not be set without DATABASE_URL, whose password it is.',
+      );
+    } else if (parsedUrl(withSecrets.DATABASE_URL ?? '')?.password) {
+      sentences.set(
+        'DATABASE_PASSWORD',
+        'DATABASE_PASSWORD must not be set when DATABASE_URL contains a password.',
+      );
+    }
+  }
   const host: string = set.WA2AI_HOST ?? '127.0.0.1';
-  const hasKey = withSecrets.WA2AI_API_KEY !== undefined || sentences.has('WA2AI_API_KEY_FILE');
-  if (!sentences.has('WA2AI_HOST') && !hasKey && !isLoopbackHost(host)) {
+  if (!sentences.has('WA2AI_HOST') && !isGiven('WA2AI_API_KEY') && !isLoopbackHost(host)) {
     sentences.set(
       'WA2AI_API_KEY',
       `WA2AI_API_KEY must be set because WA2AI_HOST is ${host}: everybody who reaches this address could send messages as you.`,
@@ -518,7 +542,7 @@ export function loadConfig(
     );
   }
   for (const [name, sentence] of mediaProblems(withSecrets)) {
-    if (!sentences.has(name)) sentences.set(name, sentence);
+    if (!sentences.has(name) && !isGiven(name)) sentences.set(name, sentence);
   }
   if (!parsed.success || sentences.size > 0) throw new ConfigError([...sentences.values()]);
   const fileNames = new Set([
@@ -526,20 +550,19 @@ export function loadConfig(
     ...renamed.filter(({ from }) => fromFile.has(from)).map(({ to }) => to),
   ]);
   const settings = listSettings(envSchema.shape, set, withSecrets, fileNames);
-  return Object.freeze(configOf(parsed.data, { isTerminal, walletKey, settings, renamed, oldRetention }));
+  return Object.freeze(configOf(parsed.data, { isTerminal, settings, renamed, oldRetention }));
 }
 
 function configOf(
   values: z.infer<typeof envSchema>,
   given: {
     isTerminal: boolean;
-    walletKey: string | undefined;
     settings: readonly Setting[];
     renamed: readonly RenamedVariable[];
     oldRetention: Partial<Record<OldRetention, number>>;
   },
 ) {
-  const { isTerminal, walletKey, settings, renamed, oldRetention } = given;
+  const { isTerminal, settings, renamed, oldRetention } = given;
   const socket = localSocketOf({ socket: values.WA2AI_SOCKET, dataDir: values.WA2AI_DATA_DIR });
   const whatsappVersionUrl =
     values.WA2AI_WHATSAPP_VERSION_URL ??
@@ -559,7 +582,7 @@ function configOf(
     environment: values.WA2AI_ENVIRONMENT,
     dataDir: values.WA2AI_DATA_DIR,
     socket,
-    databaseUrl: values.DATABASE_URL,
+    databaseUrl: databaseUrlOf(values),
     dataKeyFile: values.WA2AI_DATA_KEY_FILE,
     nodeId: values.WA2AI_NODE_ID,
     leaseTtlMs: values.WA2AI_LEASE_TTL_MS,
@@ -588,7 +611,7 @@ function configOf(
       hostDir: values.WA2AI_AGENTS_HOST_DIR,
       ownContainer: values.WA2AI_AGENTS_OWN_CONTAINER,
     },
-    npcWalletKey: walletKey,
+    npcWalletKey: values.WA2AI_NPC_WALLET_KEY,
     exchanges: values.WA2AI_EXCHANGES,
     ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
     loopTurns: values.WA2AI_LOOP_TURNS,
@@ -611,6 +634,14 @@ function configOf(
     /** Variables that are set by an earlier name. */
     renamed,
   };
+}
+
+/** The URL with its password, encoded. */
+function databaseUrlOf({ DATABASE_URL: url, DATABASE_PASSWORD: password }: z.infer<typeof envSchema>) {
+  if (url === undefined || password === undefined) return url;
+  const whole = new URL(url);
+  whole.password = encodeURIComponent(password);
+  return whole.href;
 }
 
 function inForce(value: string | undefined): { value?: string } {
@@ -636,7 +667,15 @@ function isNetwork(text: string): boolean {
 
 const PREFIX = 'WA2AI_';
 /** Variables that only the command line reads. They may be in `.env` too. */
-export const CLI_VARIABLES = ['WA2AI_URL', 'WA2AI_BACKUP_PASSPHRASE'] as const;
+const CLI_VARIABLES = ['WA2AI_URL', 'WA2AI_BACKUP_PASSPHRASE', 'WA2AI_BACKUP_PASSPHRASE_FILE'];
+
+/** Every variable that wa2ai reads: settings, files of secrets, earlier names, those of the command line. */
+export const KNOWN_VARIABLES: readonly string[] = [
+  ...Object.keys(envSchema.shape),
+  ...FILE_VARIABLES,
+  ...EARLIER_NAMES,
+  ...CLI_VARIABLES,
+];
 
 /** Edits that a typing error needs at most, such as a missing underscore or two swapped letters. */
 const MAX_EDITS = 3;
@@ -650,10 +689,9 @@ interface UnknownVariable {
 
 /** Variables that start with `WA2AI_` and are not settings, for a warning at start: most are typing errors. */
 export function unknownVariables(env: Record<string, string | undefined>): UnknownVariable[] {
-  const settings = Object.keys(envSchema.shape).filter((name) => name.startsWith(PREFIX));
-  const known: readonly string[] = [...settings, ...EARLIER_NAMES, ...CLI_VARIABLES];
+  const settings = [...Object.keys(envSchema.shape), ...FILE_VARIABLES].filter((name) => name.startsWith(PREFIX));
   return Object.keys(env)
-    .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
+    .filter((name) => name.startsWith(PREFIX) && !KNOWN_VARIABLES.includes(name))
     .sort()
     .map((name) => ({ name, guess: guessOf(name, settings) }));
 }

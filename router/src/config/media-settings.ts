@@ -66,11 +66,6 @@ export const mediaFields = group('Files', {
     .optional()
     .describe('Secret of that key.')
     .meta({ secret: true, values: 'text' }),
-  WA2AI_MEDIA_S3_SECRET_KEY_FILE: z
-    .string()
-    .optional()
-    .describe('File that contains the secret, instead of WA2AI_MEDIA_S3_SECRET_KEY.')
-    .meta({ values: 'path' }),
 });
 
 const NEEDED_OF_S3 = [

@@ -1007,7 +1007,7 @@ export const PHRASES = {
   'field.unicode': 'must not contain NUL characters or invalid Unicode',
   'field.hosted-env': 'must not contain PORT, HOST, DATA_DIR, AGENT_TOKEN_FILE or AGENT_ID, which wa2ai sets',
   'field.no-login-in-url': 'must not contain a user name or password; use the headers of the agent kind',
-  'field.needs-wallet': 'needs WA2AI_NPC_WALLET_KEY_FILE: the key of the wallet, on every node',
+  'field.needs-wallet': 'needs WA2AI_NPC_WALLET_KEY: the key of the wallet, on every node',
   'field.needs-text': 'needs a text, and has no file',
   'field.needs-route-id': 'needs routeId as well',
   'field.needs-in-text': 'needs {what} in the text',

@@ -13,10 +13,12 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const env = { WA2AI_BACKUP_PASSPHRASE: 'of the environment' };
 
 describe('passphraseOf', () => {
-  it('reads a file without its last line end, before the variable', async () => {
+  it('reads a file without its last line end, before the variables', async () => {
     const file = join(folder, 'passphrase');
     writeFileSync(file, ' of the file \n');
     expect(await passphraseOf({ file, env, isNew: true })).toBe(' of the file ');
+    const named = { ...env, WA2AI_BACKUP_PASSPHRASE_FILE: file };
+    expect(await passphraseOf({ file: undefined, env: named, isNew: true })).toBe(' of the file ');
     expect(await passphraseOf({ file: undefined, env, isNew: true })).toBe('of the environment');
   });
 

@@ -18,10 +18,14 @@ describe('savedSettings', () => {
       WA2AI_DATA_DIR: '/data',
       WA2AI_PORT: '4000',
       DATABASE_URL: 'postgresql://u:p@h/d',
-      WA2AI_NPC_WALLET_KEY_FILE: '/run/secrets/wallet',
+      WA2AI_NPC_WALLET_KEY: '0a'.repeat(32),
       HOME: '/root',
     });
     expect(saved).toEqual({ WA2AI_ENVIRONMENT: 'prod' });
+  });
+
+  it('returns what has an earlier name by its name of now', () => {
+    expect(savedSettings({ WA2AI_RETENTION_TEXT_DAYS: '20' })).toEqual({ WA2AI_RETENTION_TEXTS: '20' });
   });
 
   it('returns the admin key that a file contains', () => {

@@ -87,7 +87,7 @@ describe('/api/settings/npc', () => {
     it('needs the key of the wallet', async () => {
       const { status, body: problem } = await call('PUT', body());
       expect([status, problem.details[0].field]).toEqual([400, 'chain']);
-      expect(problem.details[0].message).toContain('WA2AI_NPC_WALLET_KEY_FILE');
+      expect(problem.details[0].message).toContain('WA2AI_NPC_WALLET_KEY');
     });
 
     it.each<[Record<string, unknown>, string]>([

@@ -384,6 +384,36 @@ describe('secrets in files', () => {
     expect(media.s3?.secretAccessKey).toBe('hunter2');
   });
 
+  it.each(['0A'.repeat(32), `0x${'0a'.repeat(32)}`])('become the key of the wallet: %s', (text) => {
+    const wallet = file('wallet', `${text}\n`);
+    expect(loadConfig({ WA2AI_NPC_WALLET_KEY_FILE: wallet }).npcWalletKey).toBe(`0x${'0a'.repeat(32)}`);
+  });
+
+  it.each(['my secret words', '0'.repeat(64), 'f'.repeat(64), '0x12'])(
+    'are refused without being quoted: the key of a wallet %s',
+    (text) => {
+      expect(sentencesOf({ WA2AI_NPC_WALLET_KEY_FILE: file('wallet', text) })).toEqual([
+        'WA2AI_NPC_WALLET_KEY must be a private key: 64 hexadecimal digits.',
+      ]);
+    },
+  );
+
+  it('may be each variable that is a secret', () => {
+    const secrets = loadConfig({}).settings.filter(({ isSecret }) => isSecret);
+    expect(secrets.map(({ name }) => name)).toEqual([
+      'WA2AI_API_KEY',
+      'DATABASE_URL',
+      'DATABASE_PASSWORD',
+      'WA2AI_NPC_WALLET_KEY',
+      'WA2AI_MEDIA_S3_SECRET_KEY',
+    ]);
+    for (const { name } of secrets) {
+      expect(sentencesOf({ [`${name}_FILE`]: join(folder, 'none') })).toEqual([
+        expect.stringMatching(new RegExp(`^${name}_FILE must name a file`)),
+      ]);
+    }
+  });
+
   it('become the password of DATABASE_URL, whatever characters they contain', () => {
     const password = 'p@ss/w%41rd:#?';
     const { databaseUrl } = loadConfig({

@@ -62,7 +62,6 @@ describe('listSettings', () => {
       isSet: true,
       origin: 'secret-file',
     });
-    expect(settings.get('WA2AI_API_KEY_FILE')).toMatchObject({ value: file, origin: 'environment' });
     expect(settings.get('DATABASE_URL')).toMatchObject({
       isSecret: true,
       isSet: true,

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { envSchema, loadConfig } from '../../config/config.ts';
+import { envSchema, loadConfig, readVariables } from '../../config/config.ts';
 import { projectFolder } from '../../config/package-version.ts';
-import { withSecretFiles } from '../../config/secret-files.ts';
 import type { Logger } from '../../core/logger.ts';
 import { errorCode, errorMessage } from '../../infra/db/stores/storage-errors.ts';
 import { type BackupReport, createBackup } from './create-backup.ts';
@@ -169,13 +168,16 @@ function sizeOf(bytes: number): string {
   return bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** Settings that say where this machine has something; another machine has its own. */
-const OF_THE_MACHINE = new Set([
+/** Settings that say where this machine has something, which another machine has elsewhere; and the key of the wallet, which is nowhere else. */
+const NOT_SAVED = new Set([
   'WA2AI_HOST',
   'WA2AI_PORT',
   'WA2AI_DATA_DIR',
   'WA2AI_NODE_ID',
   'DATABASE_URL',
+  'DATABASE_PASSWORD',
+  'WA2AI_DATA_KEY_FILE',
+  'WA2AI_NPC_WALLET_KEY',
   'WA2AI_FFMPEG',
   'WA2AI_MEDIA_DIR',
   'WA2AI_CONTAINER_ENGINE',
@@ -185,17 +187,16 @@ const OF_THE_MACHINE = new Set([
 ]);
 
 /**
- * The settings that another machine needs to run the same service: all that are set, except those of the machine and paths
- * of files. The admin key is one of them, also when a file contains it.
+ * The settings that another machine needs to run the same service, by their names of now: all that are set, except those of
+ * the machine. The admin key is one of them, also when a file contains it.
  * @param env the environment of the service
  */
 export function savedSettings(env: Record<string, string | undefined>): Record<string, string> {
-  const resolved = withSecretFiles(env, () => undefined);
+  const { withSecrets } = readVariables(env, () => undefined);
   return Object.fromEntries(
     Object.keys(envSchema.shape).flatMap((name) => {
-      const value = resolved[name]?.trim();
-      const isOther = OF_THE_MACHINE.has(name) || name.endsWith('_FILE');
-      return value === undefined || value === '' || isOther ? [] : [[name, value]];
+      const value = withSecrets[name];
+      return value === undefined || NOT_SAVED.has(name) ? [] : [[name, value]];
     }),
   );
 }

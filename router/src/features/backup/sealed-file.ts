@@ -222,8 +222,8 @@ function openChunk(key: Buffer, chunk: Buffer, index: number, isLast: boolean): 
 const MIN_CHARS = 12;
 
 /**
- * The passphrase of a backup: from a file, whose last line end does not count, or from WA2AI_BACKUP_PASSPHRASE. Never from an
- * argument, which every user of the machine can see.
+ * The passphrase of a backup: from a file (`file`, else that of WA2AI_BACKUP_PASSPHRASE_FILE), whose last line end does not
+ * count, or from WA2AI_BACKUP_PASSPHRASE. Never from an argument, which every user of the machine can see.
  * @param isNew a new backup must have a passphrase of at least 12 characters
  * @throws {BackupError} BACKUP_PASSPHRASE: there is none, or it is too short
  */
@@ -232,7 +232,8 @@ export async function passphraseOf(options: {
   env: Record<string, string | undefined>;
   isNew: boolean;
 }): Promise<string> {
-  const { file, env, isNew } = options;
+  const { env, isNew } = options;
+  const file = options.file ?? (env.WA2AI_BACKUP_PASSPHRASE_FILE || undefined);
   const passphrase = file === undefined ? env.WA2AI_BACKUP_PASSPHRASE : await readPassphrase(file);
   if (passphrase === undefined || passphrase === '') {
     throw new BackupError(

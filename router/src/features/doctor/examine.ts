@@ -1,7 +1,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
-import { type Config, ConfigError, loadConfig } from '../../config/config.ts';
+import { type Config, ConfigError, FILE_VARIABLES, loadConfig } from '../../config/config.ts';
 import { projectFolder } from '../../config/package-version.ts';
 import {
   ageDaysOf,
@@ -83,7 +83,8 @@ export async function examine({ env, service, log, nowMs }: ExamineDeps): Promis
   }
   findings.push({ check: 'settings', level: 'ok', message: 'All settings are valid.' });
   const { dataDir, egress, host, port, whatsappWsUrl } = config;
-  const secrets = [env.WA2AI_API_KEY_FILE, config.dataKeyFile ?? join(dataDir, 'data-key'), '.env'];
+  const files = FILE_VARIABLES.map((name) => env[name]);
+  const secrets = [...files, config.dataKeyFile ?? join(dataDir, 'data-key'), '.env'];
   const accounts = (await service?.accounts()) ?? [];
   // The operator does not want this machine to connect to WhatsApp directly.
   const hasDirect = accounts.length === 0 || accounts.some(({ proxy }) => proxy === undefined);

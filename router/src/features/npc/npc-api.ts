@@ -110,7 +110,7 @@ const chainSettingsBody = chainSettingsFields
       wrong(['limits', 'reward'], PHRASES['field.needed-with-quest']);
   })
   .describe(
-    'Contracts for `duel` and `quest`. Absent: the card offers neither. Needs WA2AI_NPC_WALLET_KEY_FILE.',
+    'Contracts for `duel` and `quest`. Absent: the card offers neither. Needs WA2AI_NPC_WALLET_KEY.',
   );
 
 /** As responses show it. */

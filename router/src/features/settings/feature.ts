@@ -147,7 +147,7 @@ const settingView = z
     origin: z
       .enum(['environment', 'env-file', 'secret-file', 'default'])
       .describe(
-        '`environment`: a variable of the process. `env-file`: a line of `.env`. `secret-file`: a file that another variable names.',
+        '`environment`: a variable of the process. `env-file`: a line of `.env`. `secret-file`: the file that `NAME_FILE` names.',
       ),
     isChangeable: z
       .boolean()
