@@ -15,7 +15,7 @@ let nodes: Nodes;
 let agent: A2aDouble;
 
 beforeAll(async () => {
-  ({ bed, nodes } = await startNodeCluster(NAMES, { env: { WA2AI_LEASE_TTL_MS: '4000' } }));
+  ({ bed, nodes } = await startNodeCluster(NAMES, { env: { WA2AI_LEASE_TTL: '4s' } }));
   await nodes.pair(bed.phone);
 });
 

@@ -17,7 +17,7 @@ let ana: Person;
 beforeEach(async () => {
   bed = await TestBed.start();
   role = await createRole(bed.database);
-  const service = await bed.startService({ DATABASE_URL: role.url, WA2AI_LEASE_TTL_MS: '4000' });
+  const service = await bed.startService({ DATABASE_URL: role.url, WA2AI_LEASE_TTL: '4s' });
   await pairByQr(service, bed.phone, bed.emulator);
   await service.addRoute('*', bed.agent.url);
   ana = bed.person();
@@ -157,7 +157,7 @@ describe('A newer version that joins', () => {
       whatsappWsUrl: bed.emulator.url,
       // Who migrates owns the tables.
       databaseUrl: bed.database.url,
-      env: { WA2AI_NODE_ID: 'newer', WA2AI_LEASE_TTL_MS: '4000' },
+      env: { WA2AI_NODE_ID: 'newer', WA2AI_LEASE_TTL: '4s' },
     });
     try {
       await ana.say('while they change', { to: bed.phone });

@@ -10,7 +10,7 @@ afterEach(async () => {
 
 describe('A reply given up because WhatsApp never acknowledged it', () => {
   it('counts as delivered when a receipt arrives later: it is not sent again and its dead letter is closed', async () => {
-    const bed = await TestBed.startPaired({ env: { WA2AI_ACK_TIMEOUT_MS: '1000' } });
+    const bed = await TestBed.startPaired({ env: { WA2AI_ACK_TIMEOUT: '1s' } });
     close = () => bed.close();
     const ana = bed.person({ habit: { receipts: 'hold' } });
     // Five sends arrive at the phone; their acks get lost, and the phone's receipt is late.
@@ -46,7 +46,7 @@ describe('An account of which WhatsApp locks messages to new contacts', () => {
   it.each(['SIGKILL', 'SIGTERM'] as const)(
     'is limited on the node that takes it over too, until the same time (%s)',
     async (signal) => {
-      const { bed, nodes } = await startNodeCluster(['n1', 'n2'], { env: { WA2AI_LEASE_TTL_MS: '4000' } });
+      const { bed, nodes } = await startNodeCluster(['n1', 'n2'], { env: { WA2AI_LEASE_TTL: '4s' } });
       close = async () => {
         await nodes.endAll('SIGKILL');
         await bed.close();

@@ -11,7 +11,7 @@ beforeEach(async () => {
   way = await TcpProxy.to(bed.database.url);
   const service = await bed.startService({
     DATABASE_URL: way.through(bed.database.url),
-    WA2AI_LEASE_TTL_MS: '4000',
+    WA2AI_LEASE_TTL: '4s',
   });
   await pairByQr(service, bed.phone, bed.emulator);
   await service.addRoute('*', bed.agent.url);

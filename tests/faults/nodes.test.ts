@@ -22,7 +22,7 @@ afterEach(async () => {
 
 /** The owner, paired and with a route for every chat. */
 async function paired(names: string[], agent: string[] = [], ttlMs = TTL_MS): Promise<string> {
-  ({ bed, nodes } = await startNodeCluster(names, { agent, env: { WA2AI_LEASE_TTL_MS: String(ttlMs) } }));
+  ({ bed, nodes } = await startNodeCluster(names, { agent, env: { WA2AI_LEASE_TTL: `${ttlMs}ms` } }));
   await nodes.pair(bed.phone);
   await nodes.any().addRoute('*', bed.agent.url);
   return nodes.untilOwned();

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 /** Nodes whose NPC asks the agent; returns the first. */
 async function started(...names: [string, ...string[]]): Promise<Wa2aiProcess> {
-  ({ bed, nodes } = await startNodeCluster(names, { env: { WA2AI_LEASE_TTL_MS: String(TTL_MS) } }));
+  ({ bed, nodes } = await startNodeCluster(names, { env: { WA2AI_LEASE_TTL: `${TTL_MS}ms` } }));
   const node = nodes.node(names[0]);
   const config = { adk: undefined, npc: { waitMs: 600_000, timeoutMs: 600_000 } };
   const { id: routeId } = await node.addRoute('5491100000000', agent.url, { config });

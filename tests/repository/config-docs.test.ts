@@ -42,6 +42,7 @@ describe('the documents written from the settings (node scripts/write-docs.mjs)'
         'Retention',
         'Logs',
         'Advanced',
+        'Earlier names',
       ],
     ]);
   });

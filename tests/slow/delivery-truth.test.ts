@@ -4,7 +4,7 @@ import { TestBed } from '../support/test-bed.ts';
 let bed: TestBed;
 
 beforeEach(async () => {
-  bed = await TestBed.startPaired({ env: { WA2AI_ACK_TIMEOUT_MS: '1000' } });
+  bed = await TestBed.startPaired({ env: { WA2AI_ACK_TIMEOUT: '1s' } });
 });
 
 afterEach(async () => {
@@ -52,7 +52,7 @@ describe('An account of which WhatsApp locks messages to new contacts', () => {
     await bed.service.untilLog((line) => line.msg === 'account state' && line.state === 'restricted');
     const until = Date.parse((await account())?.retryAt ?? '');
     await bed.service.end('SIGKILL');
-    await bed.restartService({ WA2AI_ACK_TIMEOUT_MS: '1000' });
+    await bed.restartService({ WA2AI_ACK_TIMEOUT: '1s' });
     await expect.poll(async () => (await account())?.state).toBe('restricted');
     expect(await account()).toMatchObject({ reason: expect.stringContaining('RESTRICT_ALL_COMPANIONS') });
     // The two clocks are read within seconds of each other.

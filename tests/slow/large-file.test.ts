@@ -12,7 +12,7 @@ it(
   'A file of nearly 10 MB is received and sent byte for byte while other chats are answered',
   async () => {
     const bed = await TestBed.startPaired({
-      env: { WA2AI_AGENT_TIMEOUT_MS: String(LIMIT_MS), WA2AI_MEDIA_TIMEOUT_MS: String(LIMIT_MS) },
+      env: { WA2AI_AGENT_TIMEOUT: `${LIMIT_MS}ms`, WA2AI_MEDIA_TIMEOUT: `${LIMIT_MS}ms` },
     });
     const analyst = await startAbiMockAgent();
     const mirror = await startAbiServer({ methods: ['mirror'], answer: (calldata) => calldata.subarray(4) });

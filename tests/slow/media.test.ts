@@ -33,7 +33,7 @@ beforeAll(async () => {
       Buffer.from(encodeAbiParameters([{ type: 'bytes' }], [`0x${png.toString('hex')}`]).slice(2), 'hex'),
   });
   bed = await TestBed.startPaired({
-    env: { WA2AI_AGENT_TRY_FOR: '0', WA2AI_MEDIA_TIMEOUT_MS: '6000' },
+    env: { WA2AI_AGENT_TRY_FOR: '0', WA2AI_MEDIA_TIMEOUT: '6s' },
   });
 });
 

@@ -46,7 +46,7 @@ describe('Messages sent while wa2ai was down', () => {
     await bed.service.end();
     const old = await ana.say('long ago', { to: bed.phone, timestamp: Date.now() - 3_600_000 });
     await ana.say('just now', { to: bed.phone });
-    await bed.restartService({ WA2AI_MAX_MESSAGE_AGE_MS: '600000' });
+    await bed.restartService({ WA2AI_MAX_MESSAGE_AGE: '10m' });
     expect((await ana.nextReply()).text).toBe('Echo: just now');
     expect(await bed.message(old)).toMatchObject({ state: 'ignored', reason: 'too-old' });
   });

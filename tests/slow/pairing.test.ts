@@ -65,10 +65,10 @@ describe('wa2ai', () => {
   it('refuses to start with a wrong setting and names it in one sentence', async () => {
     const service = Wa2aiProcess.spawn({
       whatsappWsUrl: bed.emulator.url,
-      env: { WA2AI_AGENT_TIMEOUT_MS: 'soon', WA2AI_HOST: '0.0.0.0' },
+      env: { WA2AI_AGENT_TIMEOUT: 'soon', WA2AI_HOST: '0.0.0.0' },
     });
     expect(await service.untilExit()).toBe(2);
-    expect(service.output).toContain('WA2AI_AGENT_TIMEOUT_MS must be');
+    expect(service.output).toContain('WA2AI_AGENT_TIMEOUT must be');
     expect(service.output).toContain('WA2AI_API_KEY must be set');
     expect(service.output).not.toContain('    at ');
   });

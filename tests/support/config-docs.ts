@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { envSchema } from '../../router/src/config/config.ts';
+import { envSchema, OLD_VARIABLES } from '../../router/src/config/config.ts';
 
 interface VariableDoc {
   name: string;
@@ -49,7 +49,7 @@ function groupedDocs(): Array<[group: string, variables: VariableDoc[]]> {
 /** Contents of `.env.example`: every variable with its meaning, commented out, at its default. */
 export function envExample(): string {
   const head = `# Settings of wa2ai. Copy this file to .env and remove the # from what you change.
-# A secret can be in a file instead: NAME_FILE=path of the file.
+# Times have a unit (ms, s, m, h, d), and sizes too (kB, MB, GB, TB). A secret can be in a file instead: NAME_FILE=path of the file.
 `;
   const blocks = groupedDocs().flatMap(([group, variables]) => [
     `# ---- ${group} ----`,
@@ -72,6 +72,9 @@ Settings are environment variables, or lines of a file \`.env\` in the working d
 start with one sentence that names the variable. A variable that begins with \`WA2AI_\` and is not in this list is reported as a warning
 with the name that was probably meant. An empty variable counts as not set.
 
+A time is a number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`, such as \`30s\`; a size is one with \`kB\`, \`MB\`, \`GB\` or \`TB\` (powers of 1,000), or \`KiB\` to \`TiB\`
+(powers of 1,024). 0 needs no unit.
+
 Each secret can be in a file instead, as Docker, Kubernetes and systemd provide it: \`NAME_FILE\` has the path of the file that contains the
 value of \`NAME\`, such as \`WA2AI_API_KEY_FILE=/run/secrets/api_key\`.
 
@@ -87,5 +90,19 @@ export function settingsPage(): string {
     );
     return `\n## ${group}\n\n| Variable | Values | Default | Meaning |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`;
   });
-  return SETTINGS_HEAD + tables.join('');
+  return SETTINGS_HEAD + tables.join('') + earlierNames();
+}
+
+function earlierNames(): string {
+  const rows = OLD_VARIABLES.flatMap(({ names, to }) => names.map((name) => `| \`${name}\` | \`${to}\` |`));
+  return `
+## Earlier names
+
+They work until the next version, with a warning in the log. Their values are numbers, whose unit is in the name;
+\`WA2AI_AGENT_DISK_MB\` counts MiB.
+
+| Earlier name | Name |
+| --- | --- |
+${rows.join('\n')}
+`;
 }

@@ -1886,7 +1886,7 @@ export const es: Language = {
       'hosted.data-unreadable':
         'Los datos del agente alojado {agent} no se pueden medir: {path} no se puede leer. Elimínelo.',
       'hosted.data-too-large':
-        'Los datos del agente alojado {agent} ocupan más de {megabytes} MB (WA2AI_AGENT_DISK_MB). Elimine archivos suyos.',
+        'Los datos del agente alojado {agent} ocupan más de {megabytes} MB (WA2AI_AGENT_DISK). Elimine archivos suyos.',
       'hosted.host-failed': 'El anfitrión de agentes falló: {why}',
       'hosted.crash-loop':
         'El agente se inició {count} veces en {minutes} minutos y terminó cada vez. Lea su registro e inícielo otra vez.',
@@ -2516,7 +2516,7 @@ export const es: Language = {
       AGENT_CRASH_LOOP: 'El agente alojado se inició varias veces en poco tiempo y terminó cada vez.',
       AGENT_PROCESSES_OFF: 'Los agentes no se ejecutan como procesos: `WA2AI_PROCESS_AGENTS` no es `on`.',
       AGENT_DISK_FULL:
-        'La carpeta del agente alojado es mayor que `WA2AI_AGENT_DISK_MB` o no se puede medir, o queda poco espacio en el disco.',
+        'La carpeta del agente alojado es mayor que `WA2AI_AGENT_DISK` o no se puede medir, o queda poco espacio en el disco.',
       AGENT_ELSEWHERE: 'El agente alojado pertenece a otro nodo. Envíe allí la petición.',
       AGENT_DATA_ELSEWHERE:
         'El agente alojado pertenece a un nodo que no funciona, y sus datos no están aquí.',
@@ -2632,29 +2632,27 @@ export const es: Language = {
       WA2AI_DATA_KEY_FILE:
         'Archivo con las claves que cifran los secretos de la base de datos: una clave por línea, la primera cifra, todas descifran. Cree una clave con `openssl rand -base64 32`. Sin él, los secretos de la base de datos de DATABASE_URL no se cifran.',
       WA2AI_NODE_ID: 'Nombre de este nodo, distinto en cada nodo.',
-      WA2AI_LEASE_TTL_MS:
-        'Tiempo tras el cual otro nodo toma las cuentas de WhatsApp de un nodo colgado, en milisegundos. El mismo en todos los nodos.',
+      WA2AI_LEASE_TTL:
+        'Tiempo tras el cual otro nodo toma las cuentas de WhatsApp de un nodo colgado. El mismo en todos los nodos.',
       WA2AI_ACCOUNT_ID:
         'Nombre de la cuenta de WhatsApp que existe desde el primer inicio. `POST /api/accounts` añade más.',
       WA2AI_PAIRING_PHONE:
         'Número de teléfono de la cuenta, para vincularla con un código de ocho letras en lugar de un código QR.',
-      WA2AI_MAX_MESSAGE_AGE_MS:
-        'Edad máxima de un mensaje que se responde, en milisegundos. Los más antiguos solo se guardan.',
-      WA2AI_ACK_TIMEOUT_MS:
-        'Tiempo tras el cual se envía otra vez, con el mismo id, una respuesta que WhatsApp aceptó y no confirmó, en milisegundos.',
-      WA2AI_MEDIA_TIMEOUT_MS:
-        'Tiempo límite para cargar de WhatsApp el archivo de una persona, en milisegundos.',
+      WA2AI_MAX_MESSAGE_AGE: 'Edad máxima de un mensaje que se responde. Los más antiguos solo se guardan.',
+      WA2AI_ACK_TIMEOUT:
+        'Tiempo tras el cual se envía otra vez, con el mismo id, una respuesta que WhatsApp aceptó y no confirmó.',
+      WA2AI_MEDIA_TIMEOUT: 'Tiempo límite para cargar de WhatsApp el archivo de una persona.',
       WA2AI_FFMPEG:
         'Programa que convierte sonidos en notas de voz. Sin él solo puede ser nota de voz un sonido Opus en OGG.',
       WA2AI_LOOP_TURNS:
         'Número de mensajes seguidos con aspecto automático a partir del cual el chat cuenta como bucle de respuestas automáticas y no se responde. 0 lo desactiva.',
-      WA2AI_LOOP_REPLY_MS:
-        'Un mensaje que llega antes de este tiempo tras nuestra respuesta puede parecer automático, en milisegundos.',
+      WA2AI_LOOP_REPLY:
+        'Un mensaje que llega antes de este tiempo tras nuestra respuesta puede parecer automático.',
       WA2AI_WHATSAPP_VERSION:
         'Versión de WhatsApp Web que se comunica a WhatsApp. `auto`: la de Baileys, o una más nueva que WhatsApp sirve; se consulta una vez al día y cuando WhatsApp rechaza una versión. `built-in`: la de Baileys; no se consulta nada.',
       WA2AI_WHATSAPP_VERSION_URL:
         'Service worker de WhatsApp Web, cuyo `client_revision` es la versión actual.',
-      WA2AI_AGENT_TIMEOUT_MS: 'Tiempo límite de un intento, en milisegundos.',
+      WA2AI_AGENT_TIMEOUT: 'Tiempo límite de un intento de preguntar a un agente.',
       WA2AI_AGENT_TRY_FOR:
         'Cuánto se intenta con un agente no disponible (sin conexión, 429, 502, 503); otros fallos que una repetición puede resolver tienen tres intentos. El chat espera. 0: un intento.',
       WA2AI_EGRESS:
@@ -2668,10 +2666,9 @@ export const es: Language = {
         'Número de agentes alojados que pueden ejecutarse en este nodo. Para uno más se detiene el inactivo que más tiempo lleva sin uso.',
       WA2AI_PROCESS_AGENTS:
         'Si los agentes alojados pueden ejecutarse como procesos de esta máquina (`runtime: process`). Sus programas pueden hacer lo que puede wa2ai: leer su clave de datos, cambiar usuarios y claves. Si wa2ai es root, cada agente se ejecuta como un usuario propio sin derechos.',
-      WA2AI_AGENT_DISK_MB:
-        'Carpeta de datos más grande de un agente alojado, en MB; cada archivo, carpeta y enlace cuenta al menos 4 KiB. Con más, el agente se detiene en un minuto y no se inicia.',
-      WA2AI_AGENT_START_MS:
-        'Tiempo que puede tardar un agente iniciado en responder por HTTP, en milisegundos.',
+      WA2AI_AGENT_DISK:
+        'Carpeta de datos más grande de un agente alojado; cada archivo, carpeta y enlace cuenta al menos 4 KiB. Con más, el agente se detiene en un minuto y no se inicia.',
+      WA2AI_AGENT_START_TIMEOUT: 'Tiempo que puede tardar un agente iniciado en responder por HTTP.',
       WA2AI_AGENTS_STOP_ON_EXIT:
         'Si los contenedores de los agentes se detienen con wa2ai. Los que continúan los adopta el siguiente inicio. Los procesos siempre se detienen.',
       WA2AI_AGENTS_SUBNET:
@@ -2689,8 +2686,8 @@ export const es: Language = {
         'Si el archivo de una persona se guarda cuando se carga por primera vez, para un agente, una transcripción o la API. `not-stored`: se carga cada vez de WhatsApp.',
       WA2AI_MEDIA_DIR:
         'Carpeta del almacén `disk`. Con DATABASE_URL es obligatoria, y todos los nodos deben compartirla.',
-      WA2AI_MEDIA_MAX_MB:
-        'Tamaño del almacén `disk` en MB. Cuando está casi lleno se eliminan los archivos más antiguos de las personas y de las respuestas entregadas.',
+      WA2AI_MEDIA_MAX_SIZE:
+        'Tamaño del almacén `disk`. Cuando está casi lleno se eliminan los archivos más antiguos de las personas y de las respuestas entregadas.',
       WA2AI_MEDIA_S3_ENDPOINT:
         'URL de un servidor con la API de S3, por ejemplo `https://s3.eu-west-1.amazonaws.com`.',
       WA2AI_MEDIA_S3_BUCKET: 'Bucket para los archivos. Debe existir.',
@@ -2890,9 +2887,9 @@ export const es: Language = {
     /** What fields and agent kinds mean, by the end of the path of the field. */
     hints: {
       agentTimeoutMs:
-        'Tiempo límite de un intento donde la ruta no indica ninguno, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT_MS.',
+        'Tiempo límite de un intento donde la ruta no indica ninguno, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT.',
       maxMessageAgeMs:
-        'Edad máxima de un mensaje que se responde, en milisegundos. Por defecto: WA2AI_MAX_MESSAGE_AGE_MS.',
+        'Edad máxima de un mensaje que se responde, en milisegundos. Por defecto: WA2AI_MAX_MESSAGE_AGE.',
       exchanges:
         'Si se guardan las peticiones a los agentes y sus respuestas, para la traza de un mensaje. Por defecto: WA2AI_EXCHANGES.',
       logLevel:
@@ -2925,17 +2922,14 @@ export const es: Language = {
       media: 'Qué pasa con los archivos de personas antes de que el agente los reciba.',
       headers:
         'Más cabeceras de la petición, como `Authorization`. Se guardan; la API muestra `***` en cada valor.',
-      'adk.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT_MS.',
-      'npc.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT_MS.',
-      'a2a.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT_MS.',
-      'openai.timeoutMs':
-        'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT_MS.',
+      'adk.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT.',
+      'npc.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT.',
+      'a2a.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT.',
+      'openai.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT.',
       'shell.timeoutMs': 'Una orden que dura más se interrumpe, en milisegundos. Por defecto: 600000.',
-      'hosted.timeoutMs':
-        'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT_MS.',
-      'abi.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT_MS.',
-      'webhook.timeoutMs':
-        'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT_MS.',
+      'hosted.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT.',
+      'abi.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT.',
+      'webhook.timeoutMs': 'Tiempo límite de un intento, en milisegundos. Por defecto: WA2AI_AGENT_TIMEOUT.',
       'chain.timeoutMs':
         'Tiempo límite de una petición al servidor RPC, en milisegundos. Por defecto: 10000.',
       'npc.cardUrl':

@@ -1883,7 +1883,7 @@ export const pt: Language = {
       'hosted.data-unreadable':
         'Os dados do agente hospedado {agent} não podem ser medidos: {path} não pode ser lido. Exclua-o.',
       'hosted.data-too-large':
-        'Os dados do agente hospedado {agent} ocupam mais de {megabytes} MB (WA2AI_AGENT_DISK_MB). Exclua arquivos dele.',
+        'Os dados do agente hospedado {agent} ocupam mais de {megabytes} MB (WA2AI_AGENT_DISK). Exclua arquivos dele.',
       'hosted.host-failed': 'O hospedeiro de agentes falhou: {why}',
       'hosted.crash-loop':
         'O agente foi iniciado {count} vezes em {minutes} minutos e terminou todas as vezes. Leia o log dele e inicie-o de novo.',
@@ -2518,7 +2518,7 @@ export const pt: Language = {
         'O agente hospedado foi iniciado várias vezes em pouco tempo e terminou todas as vezes.',
       AGENT_PROCESSES_OFF: 'Os agentes não são executados como processos: `WA2AI_PROCESS_AGENTS` não é `on`.',
       AGENT_DISK_FULL:
-        'A pasta do agente hospedado é maior que `WA2AI_AGENT_DISK_MB` ou não pode ser medida, ou resta pouco espaço no disco.',
+        'A pasta do agente hospedado é maior que `WA2AI_AGENT_DISK` ou não pode ser medida, ou resta pouco espaço no disco.',
       AGENT_ELSEWHERE: 'O agente hospedado é de outro nó. Envie a solicitação para lá.',
       AGENT_DATA_ELSEWHERE: 'O agente hospedado é de um nó que não funciona, e os dados dele não estão aqui.',
       AGENT_DATA_NOT_MOUNTED: 'O motor não vê a pasta do agente. Defina `WA2AI_AGENTS_HOST_DIR`.',
@@ -2633,28 +2633,27 @@ export const pt: Language = {
       WA2AI_DATA_KEY_FILE:
         'Arquivo com as chaves que cifram os segredos no banco de dados: uma chave por linha, a primeira cifra, todas decifram. Crie uma chave com `openssl rand -base64 32`. Sem ele, os segredos no banco de dados de DATABASE_URL não são cifrados.',
       WA2AI_NODE_ID: 'Nome deste nó, diferente em cada nó.',
-      WA2AI_LEASE_TTL_MS:
-        'Tempo depois do qual outro nó assume as contas do WhatsApp de um nó travado, em milissegundos. O mesmo em todos os nós.',
+      WA2AI_LEASE_TTL:
+        'Tempo depois do qual outro nó assume as contas do WhatsApp de um nó travado. O mesmo em todos os nós.',
       WA2AI_ACCOUNT_ID:
         'Nome da conta do WhatsApp que existe desde o primeiro início. `POST /api/accounts` adiciona outras.',
       WA2AI_PAIRING_PHONE:
         'Número de telefone da conta, para vinculá-la com um código de oito letras em vez de um código QR.',
-      WA2AI_MAX_MESSAGE_AGE_MS:
-        'Idade máxima de uma mensagem que é respondida, em milissegundos. As mais antigas são apenas guardadas.',
-      WA2AI_ACK_TIMEOUT_MS:
-        'Tempo depois do qual uma resposta que o WhatsApp aceitou e não confirmou é enviada de novo com o mesmo id, em milissegundos.',
-      WA2AI_MEDIA_TIMEOUT_MS:
-        'Tempo limite para carregar do WhatsApp o arquivo de uma pessoa, em milissegundos.',
+      WA2AI_MAX_MESSAGE_AGE:
+        'Idade máxima de uma mensagem que é respondida. As mais antigas são apenas guardadas.',
+      WA2AI_ACK_TIMEOUT:
+        'Tempo depois do qual uma resposta que o WhatsApp aceitou e não confirmou é enviada de novo com o mesmo id.',
+      WA2AI_MEDIA_TIMEOUT: 'Tempo limite para carregar do WhatsApp o arquivo de uma pessoa.',
       WA2AI_FFMPEG:
         'Programa que converte sons em mensagens de voz. Sem ele, só Opus em OGG pode ser mensagem de voz.',
       WA2AI_LOOP_TURNS:
         'Número de mensagens seguidas que parecem automáticas a partir do qual a conversa conta como ciclo de respostas automáticas e não é respondida. 0 desliga isso.',
-      WA2AI_LOOP_REPLY_MS:
-        'Uma mensagem que chega antes deste tempo depois da nossa resposta pode parecer automática, em milissegundos.',
+      WA2AI_LOOP_REPLY:
+        'Uma mensagem que chega antes deste tempo depois da nossa resposta pode parecer automática.',
       WA2AI_WHATSAPP_VERSION:
         'Versão do WhatsApp Web informada ao WhatsApp. `auto`: a do Baileys, ou uma mais nova que o WhatsApp oferece; consultada uma vez por dia e quando o WhatsApp recusa uma versão. `built-in`: a do Baileys; nada é consultado.',
       WA2AI_WHATSAPP_VERSION_URL: 'Service worker do WhatsApp Web, cujo `client_revision` é a versão atual.',
-      WA2AI_AGENT_TIMEOUT_MS: 'Tempo limite de uma tentativa, em milissegundos.',
+      WA2AI_AGENT_TIMEOUT: 'Tempo limite de uma tentativa de perguntar a um agente.',
       WA2AI_AGENT_TRY_FOR:
         'Por quanto tempo se tenta com um agente indisponível (sem conexão, 429, 502, 503); outras falhas que uma repetição pode resolver têm três tentativas. A conversa espera. 0: uma tentativa.',
       WA2AI_EGRESS:
@@ -2668,10 +2667,9 @@ export const pt: Language = {
         'Número de agentes hospedados que podem rodar neste nó. Para mais um, para o ocioso que está sem uso há mais tempo.',
       WA2AI_PROCESS_AGENTS:
         'Se os agentes hospedados podem rodar como processos desta máquina (`runtime: process`). Os programas deles podem fazer o que o wa2ai pode: ler a chave de dados, alterar usuários e chaves. Onde o wa2ai é root, cada agente roda como um usuário separado sem direitos.',
-      WA2AI_AGENT_DISK_MB:
-        'Maior pasta de dados de um agente hospedado, em MB; cada arquivo, pasta e link conta pelo menos 4 KiB. Com mais, ele para em um minuto e não inicia.',
-      WA2AI_AGENT_START_MS:
-        'Tempo que um agente iniciado pode levar até responder por HTTP, em milissegundos.',
+      WA2AI_AGENT_DISK:
+        'Maior pasta de dados de um agente hospedado; cada arquivo, pasta e link conta pelo menos 4 KiB. Com mais, ele para em um minuto e não inicia.',
+      WA2AI_AGENT_START_TIMEOUT: 'Tempo que um agente iniciado pode levar até responder por HTTP.',
       WA2AI_AGENTS_STOP_ON_EXIT:
         'Se os contêineres dos agentes param com o wa2ai. Os que continuam são adotados pelo próximo início. Os processos sempre param.',
       WA2AI_AGENTS_SUBNET: 'Começo dos endereços dos agentes: cada um recebe dele uma rede de 16 endereços.',
@@ -2688,8 +2686,8 @@ export const pt: Language = {
         'Se o arquivo de uma pessoa é guardado quando é carregado pela primeira vez, para um agente, uma transcrição ou a API. `not-stored`: é carregado do WhatsApp a cada vez.',
       WA2AI_MEDIA_DIR:
         'Pasta do armazenamento `disk`. Com DATABASE_URL é obrigatória, e todos os nós devem compartilhá-la.',
-      WA2AI_MEDIA_MAX_MB:
-        'Tamanho do armazenamento `disk` em MB. Quando está quase cheio, os arquivos mais antigos das pessoas e das respostas entregues são removidos.',
+      WA2AI_MEDIA_MAX_SIZE:
+        'Tamanho do armazenamento `disk`. Quando está quase cheio, os arquivos mais antigos das pessoas e das respostas entregues são removidos.',
       WA2AI_MEDIA_S3_ENDPOINT:
         'URL de um servidor com a API do S3, por exemplo `https://s3.eu-west-1.amazonaws.com`.',
       WA2AI_MEDIA_S3_BUCKET: 'Bucket para os arquivos. Ele deve existir.',
@@ -2889,9 +2887,9 @@ export const pt: Language = {
     /** What fields and agent kinds mean, by the end of the path of the field. */
     hints: {
       agentTimeoutMs:
-        'Tempo limite de uma tentativa onde a rota não indica nenhum, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT_MS.',
+        'Tempo limite de uma tentativa onde a rota não indica nenhum, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT.',
       maxMessageAgeMs:
-        'Idade máxima de uma mensagem que é respondida, em milissegundos. Padrão: WA2AI_MAX_MESSAGE_AGE_MS.',
+        'Idade máxima de uma mensagem que é respondida, em milissegundos. Padrão: WA2AI_MAX_MESSAGE_AGE.',
       exchanges:
         'Se as requisições aos agentes e as respostas deles são guardadas, para o traço de uma mensagem. Padrão: WA2AI_EXCHANGES.',
       logLevel:
@@ -2923,14 +2921,14 @@ export const pt: Language = {
       media: 'O que acontece com os arquivos das pessoas antes de o agente os receber.',
       headers:
         'Mais cabeçalhos da solicitação, como `Authorization`. São guardados; a API mostra `***` em cada valor.',
-      'adk.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT_MS.',
-      'npc.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT_MS.',
-      'a2a.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT_MS.',
-      'openai.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT_MS.',
+      'adk.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT.',
+      'npc.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT.',
+      'a2a.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT.',
+      'openai.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT.',
       'shell.timeoutMs': 'Um comando que demora mais é interrompido, em milissegundos. Padrão: 600000.',
-      'hosted.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT_MS.',
-      'abi.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT_MS.',
-      'webhook.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT_MS.',
+      'hosted.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT.',
+      'abi.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT.',
+      'webhook.timeoutMs': 'Tempo limite de uma tentativa, em milissegundos. Padrão: WA2AI_AGENT_TIMEOUT.',
       'chain.timeoutMs': 'Tempo limite de uma solicitação ao servidor RPC, em milissegundos. Padrão: 10000.',
       'npc.cardUrl': 'URL do cartão do agente. Padrão: `/.well-known/agent-card` abaixo de agentEndpoint.',
       'a2a.cardUrl':

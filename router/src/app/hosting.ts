@@ -69,7 +69,7 @@ export function createHosting(
     },
     limits: {
       maxRunning: settings.maxRunning,
-      maxBytes: settings.diskMb * 1024 * 1024,
+      maxBytes: settings.diskBytes,
       startMs: settings.startMs,
     },
   });

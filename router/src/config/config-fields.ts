@@ -25,24 +25,43 @@ export function wholeNumber(min: number, max: number) {
     .meta({ values: `${min} to ${max}` });
 }
 
-const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-type TimeUnit = keyof typeof UNITS_MS;
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ...{ ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 },
+};
 
-/** `30s`, `5m` or `14d` in milliseconds; a number without a unit has `plain`. NaN for another text. */
-function milliseconds(text: string, plain: TimeUnit): number {
-  const [, digits, unit = plain] = /^(\d+)(ms|s|m|h|d)?$/.exec(text) ?? [];
-  return Number(digits) * UNITS_MS[unit as TimeUnit];
+const UNITS_BYTES: Readonly<Record<string, number>> = {
+  ...{ kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 },
+  ...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 },
+};
+
+/** A number with its unit, such as `30s`, in the smallest unit; `0` needs none. NaN for another text. */
+function amount(text: string, units: Readonly<Record<string, number>>): number {
+  if (text === '0') return 0;
+  const [, digits, unit = ''] = /^(\d{1,15})([A-Za-z]{1,3})$/.exec(text) ?? [];
+  return Number(digits) * (units[unit] ?? Number.NaN);
 }
 
-/** A time such as `30s`, `5m` or `14d`, in milliseconds. A number without a unit has `plain`. */
-export function duration(min: string, max: string, plain: TimeUnit = 'ms') {
-  const [minMs, maxMs] = [milliseconds(min, plain), milliseconds(max, plain)];
+const milliseconds = (text: string) => amount(text, UNITS_MS);
+const bytes = (text: string) => amount(text.toLowerCase(), UNITS_BYTES);
+
+/** A time such as `30s`, `5m` or `14d`, in milliseconds. */
+export function duration(min: string, max: string) {
+  return between(min, max, milliseconds, 'time', 'ms, s, m, h or d');
+}
+
+/** A size such as `25MB` or `1GiB`, in bytes. */
+export function size(min: string, max: string) {
+  return between(min, max, bytes, 'size', 'kB, MB, GB or TB');
+}
+
+function between(min: string, max: string, read: (text: string) => number, what: string, units: string) {
+  const [least, most] = [read(min), read(max)];
   return z
     .string()
-    .transform((text) => milliseconds(text, plain))
+    .transform(read)
     .refine(
-      (value) => value >= minMs && value <= maxMs,
-      `must be a time from ${min} to ${max}, such as ${max}`,
+      (value) => value >= least && value <= most,
+      `must be a ${what} from ${min} to ${max}, with its unit (${units})`,
     )
     .meta({ values: `${min} to ${max}` });
 }
@@ -55,14 +74,14 @@ export function oldTryForMs(attempts = 3): number {
   return waits.reduce((sum, waitMs) => sum + waitMs, 0);
 }
 
-const DAY_MS = UNITS_MS.d;
+const DAY_MS = milliseconds('1d');
 
-/** How long something is kept, such as `90d`, in days; a number without a unit is days, 0 keeps it for ever. */
+/** How long something is kept, such as `90d`, in days; 0 keeps it for ever. */
 export function retention(description: string, shown: string) {
   const sentence = 'must be 0 (for ever) or whole days from 1d to 3650d';
   return z
     .string()
-    .transform((text) => milliseconds(text, 'd') / DAY_MS)
+    .transform((text) => milliseconds(text) / DAY_MS)
     .refine((days) => Number.isInteger(days) && days <= 3_650, sentence)
     .prefault(shown)
     .describe(description)

@@ -19,6 +19,7 @@ import {
   retention,
   type Setting,
   secretsOf,
+  size,
   walletKey,
   whatsappWsUrl,
   wholeNumber,
@@ -150,9 +151,9 @@ const whatsapp = group('WhatsApp', {
     .optional()
     .describe('Phone number of the account, to link it with an eight-letter code instead of a QR code.')
     .meta({ values: 'phone number with country code' }),
-  WA2AI_MAX_MESSAGE_AGE_MS: wholeNumber(1_000, 2_592_000_000)
-    .prefault('86400000')
-    .describe('Maximum age of a message that is answered, in milliseconds. Older messages are only stored.'),
+  WA2AI_MAX_MESSAGE_AGE: duration('1s', '30d')
+    .prefault('24h')
+    .describe('Maximum age of a message that is answered. Older messages are only stored.'),
   WA2AI_FFMPEG: z
     .string()
     .prefault('ffmpeg')
@@ -161,9 +162,9 @@ const whatsapp = group('WhatsApp', {
 });
 
 const agents = group('Agents', {
-  WA2AI_AGENT_TIMEOUT_MS: wholeNumber(100, 3_600_000)
-    .prefault('30000')
-    .describe('Time limit of one attempt, in milliseconds.'),
+  WA2AI_AGENT_TIMEOUT: duration('100ms', '1h')
+    .prefault('30s')
+    .describe('Time limit of one attempt to ask an agent.'),
   WA2AI_AGENT_TRY_FOR: duration('0', '1h')
     .prefault('2m')
     .describe(
@@ -185,9 +186,7 @@ const agents = group('Agents', {
     .meta({ values: '`on`, `off`' }),
   WA2AI_NPC_WALLET_KEY: walletKey
     .optional()
-    .describe(
-      'Private key of the wallet for `duel` and `quest` of the NPC server. The same on all nodes.',
-    )
+    .describe('Private key of the wallet for `duel` and `quest` of the NPC server. The same on all nodes.')
     .meta({ secret: true, values: '64 hexadecimal digits' }),
 });
 
@@ -214,14 +213,14 @@ const hostedAgents = group('Hosted agents', {
       'Whether hosted agents may run as processes of this machine (`runtime: process`). Their programs can do what wa2ai can do: read its data key, change users and keys. Where wa2ai is root, each agent runs as a separate user without rights.',
     )
     .meta({ values: '`on`, `off`' }),
-  WA2AI_AGENT_DISK_MB: wholeNumber(1, 1_048_576)
-    .prefault('1024')
+  WA2AI_AGENT_DISK: size('1MiB', '1TiB')
+    .prefault('1GiB')
     .describe(
-      'Largest data folder of a hosted agent, in MB; each file, folder and link counts with at least 4 KiB. With more it stops within a minute and does not start.',
+      'Largest data folder of a hosted agent; each file, folder and link counts with at least 4 KiB. With more it stops within a minute and does not start.',
     ),
-  WA2AI_AGENT_START_MS: wholeNumber(100, 3_600_000)
-    .prefault('60000')
-    .describe('Time that a started agent may take until it answers HTTP, in milliseconds.'),
+  WA2AI_AGENT_START_TIMEOUT: duration('100ms', '1h')
+    .prefault('1m')
+    .describe('Time that a started agent may take until it answers HTTP.'),
   WA2AI_AGENTS_STOP_ON_EXIT: z
     .enum(['true', 'false'], { error: 'must be true or false' })
     .transform((value) => value === 'true')
@@ -281,27 +280,27 @@ const advanced = group('Advanced', {
     .prefault('lab')
     .describe('Only routes of this environment match.')
     .meta({ values: '`lab`, `prod`' }),
-  WA2AI_LEASE_TTL_MS: wholeNumber(500, 600_000)
-    .prefault('15000')
+  WA2AI_LEASE_TTL: duration('500ms', '10m')
+    .prefault('15s')
     .describe(
-      'Time after which another node takes the WhatsApp accounts of a node that hangs, in milliseconds. The same on all nodes.',
+      'Time after which another node takes the WhatsApp accounts of a node that hangs. The same on all nodes.',
     ),
-  WA2AI_ACK_TIMEOUT_MS: wholeNumber(1_000, 3_600_000)
-    .prefault('30000')
+  WA2AI_ACK_TIMEOUT: duration('1s', '1h')
+    .prefault('30s')
     .describe(
-      'Time after which a reply that WhatsApp accepted and did not acknowledge is sent again with the same id, in milliseconds.',
+      'Time after which a reply that WhatsApp accepted and did not acknowledge is sent again with the same id.',
     ),
-  WA2AI_MEDIA_TIMEOUT_MS: wholeNumber(100, 3_600_000)
-    .prefault('30000')
-    .describe("Time limit for loading a person's file from WhatsApp, in milliseconds."),
+  WA2AI_MEDIA_TIMEOUT: duration('100ms', '1h')
+    .prefault('30s')
+    .describe("Time limit for loading a person's file from WhatsApp."),
   WA2AI_LOOP_TURNS: wholeNumber(0, 100)
     .prefault('10')
     .describe(
       'Number of messages in a row that look automatic before the chat counts as an auto-reply loop and is not answered. 0 switches this off.',
     ),
-  WA2AI_LOOP_REPLY_MS: wholeNumber(1, 60_000)
-    .prefault('1500')
-    .describe('A message that arrives sooner than this after our reply can look automatic, in milliseconds.'),
+  WA2AI_LOOP_REPLY: duration('1ms', '1m')
+    .prefault('1500ms')
+    .describe('A message that arrives sooner than this after our reply can look automatic.'),
   WA2AI_WHATSAPP_VERSION: z
     .string()
     .regex(
@@ -426,25 +425,42 @@ function oldRetentionOf(given: Env, report: (name: string, sentence: string) => 
   return days;
 }
 
+/** Earlier variables with a unit in their name, what they are called now, and that unit. */
+const OLD_UNITS = [
+  ['WA2AI_MAX_MESSAGE_AGE_MS', 'WA2AI_MAX_MESSAGE_AGE', 'ms'],
+  ['WA2AI_AGENT_TIMEOUT_MS', 'WA2AI_AGENT_TIMEOUT', 'ms'],
+  ['WA2AI_AGENT_DISK_MB', 'WA2AI_AGENT_DISK', 'MiB'],
+  ['WA2AI_AGENT_START_MS', 'WA2AI_AGENT_START_TIMEOUT', 'ms'],
+  ['WA2AI_MEDIA_MAX_MB', 'WA2AI_MEDIA_MAX_SIZE', 'MB'],
+  ['WA2AI_LEASE_TTL_MS', 'WA2AI_LEASE_TTL', 'ms'],
+  ['WA2AI_ACK_TIMEOUT_MS', 'WA2AI_ACK_TIMEOUT', 'ms'],
+  ['WA2AI_MEDIA_TIMEOUT_MS', 'WA2AI_MEDIA_TIMEOUT', 'ms'],
+  ['WA2AI_LOOP_REPLY_MS', 'WA2AI_LOOP_REPLY', 'ms'],
+  ['WA2AI_RETENTION_TEXT_DAYS', 'WA2AI_RETENTION_TEXTS', 'd'],
+  ['WA2AI_RETENTION_FILES_DAYS', 'WA2AI_RETENTION_FILES', 'd'],
+  ['WA2AI_RETENTION_AUDIT_DAYS', 'WA2AI_RETENTION_RECORDS', 'd'],
+] as const;
+
 /** Earlier names of variables, accepted until the next version; those of one variable of now together. */
-const OLD_VARIABLES: ReadonlyArray<{
+export const OLD_VARIABLES: ReadonlyArray<{
   names: readonly string[];
   to: string;
   read(values: Env): string | undefined;
 }> = [
+  ...OLD_UNITS.map(([name, to, unit]) => ({
+    names: [name],
+    to,
+    read: ({ [name]: value }: Env) => (value === undefined ? undefined : value + unit),
+  })),
   {
     names: ['WA2AI_AGENT_ATTEMPTS', 'WA2AI_AGENT_PATIENCE_MS'],
     to: 'WA2AI_AGENT_TRY_FOR',
     read: ({ WA2AI_AGENT_ATTEMPTS: attempts = '3', WA2AI_AGENT_PATIENCE_MS: patience }) => {
-      if (patience !== '0') return patience;
-      return attempts === '1' ? '0' : String(oldTryForMs(Number(attempts)));
+      if (patience === undefined) return undefined;
+      if (patience !== '0') return `${patience}ms`;
+      return attempts === '1' ? '0' : `${oldTryForMs(Number(attempts))}ms`;
     },
   },
-  ...[
-    ['WA2AI_RETENTION_TEXT_DAYS', 'WA2AI_RETENTION_TEXTS'] as const,
-    ['WA2AI_RETENTION_FILES_DAYS', 'WA2AI_RETENTION_FILES'] as const,
-    ['WA2AI_RETENTION_AUDIT_DAYS', 'WA2AI_RETENTION_RECORDS'] as const,
-  ].map(([name, to]) => ({ names: [name], to, read: (values: Env) => values[name] })),
   {
     names: Object.keys(OLD_RETENTION),
     to: 'WA2AI_RETENTION_TEXTS',
@@ -513,7 +529,12 @@ export function loadConfig(
   const parsed = envSchema.safeParse(withSecrets);
   for (const issue of parsed.error?.issues ?? []) {
     const name = String(issue.path[0]);
-    if (!sentences.has(name)) sentences.set(name, `${name} ${issue.message}.`);
+    const from =
+      set[fileVariableOf(name)] === undefined
+        ? renamed.find(({ to }) => to === name && given[to] === undefined)?.from
+        : fileVariableOf(name);
+    const written = from === undefined ? name : `${name} (from ${from})`;
+    if (!sentences.has(name)) sentences.set(name, `${written} ${issue.message}.`);
   }
   if (withSecrets.DATABASE_PASSWORD !== undefined && !sentences.has('DATABASE_URL')) {
     if (!isGiven('DATABASE_URL')) {
@@ -585,25 +606,25 @@ function configOf(
     databaseUrl: databaseUrlOf(values),
     dataKeyFile: values.WA2AI_DATA_KEY_FILE,
     nodeId: values.WA2AI_NODE_ID,
-    leaseTtlMs: values.WA2AI_LEASE_TTL_MS,
+    leaseTtlMs: values.WA2AI_LEASE_TTL,
     accountId: values.WA2AI_ACCOUNT_ID,
     pairingPhone: values.WA2AI_PAIRING_PHONE,
-    maxMessageAgeMs: values.WA2AI_MAX_MESSAGE_AGE_MS,
+    maxMessageAgeMs: values.WA2AI_MAX_MESSAGE_AGE,
     whatsappWsUrl: values.WA2AI_WHATSAPP_WS_URL,
     whatsappMediaHost: values.WA2AI_WHATSAPP_MEDIA_HOST,
     whatsappVersion: values.WA2AI_WHATSAPP_VERSION,
     whatsappVersionUrl,
-    agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT_MS,
+    agentTimeoutMs: values.WA2AI_AGENT_TIMEOUT,
     ffmpeg: values.WA2AI_FFMPEG,
-    mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT_MS,
+    mediaTimeoutMs: values.WA2AI_MEDIA_TIMEOUT,
     agentTryForMs: values.WA2AI_AGENT_TRY_FOR,
     egress: values.WA2AI_EGRESS,
     hosting: {
       engine: values.WA2AI_CONTAINER_ENGINE,
       maxRunning: values.WA2AI_AGENTS_MAX_RUNNING,
       processes: values.WA2AI_PROCESS_AGENTS,
-      diskMb: values.WA2AI_AGENT_DISK_MB,
-      startMs: values.WA2AI_AGENT_START_MS,
+      diskBytes: values.WA2AI_AGENT_DISK,
+      startMs: values.WA2AI_AGENT_START_TIMEOUT,
       stopsOnExit: values.WA2AI_AGENTS_STOP_ON_EXIT,
       subnet: values.WA2AI_AGENTS_SUBNET,
       networks: values.WA2AI_AGENTS_NETWORKS,
@@ -613,9 +634,9 @@ function configOf(
     },
     npcWalletKey: values.WA2AI_NPC_WALLET_KEY,
     exchanges: values.WA2AI_EXCHANGES,
-    ackTimeoutMs: values.WA2AI_ACK_TIMEOUT_MS,
+    ackTimeoutMs: values.WA2AI_ACK_TIMEOUT,
     loopTurns: values.WA2AI_LOOP_TURNS,
-    loopReplyMs: values.WA2AI_LOOP_REPLY_MS,
+    loopReplyMs: values.WA2AI_LOOP_REPLY,
     media: mediaOf(values),
     retention: {
       textDays: values.WA2AI_RETENTION_TEXTS,
@@ -689,7 +710,9 @@ interface UnknownVariable {
 
 /** Variables that start with `WA2AI_` and are not settings, for a warning at start: most are typing errors. */
 export function unknownVariables(env: Record<string, string | undefined>): UnknownVariable[] {
-  const settings = [...Object.keys(envSchema.shape), ...FILE_VARIABLES].filter((name) => name.startsWith(PREFIX));
+  const settings = [...Object.keys(envSchema.shape), ...FILE_VARIABLES].filter((name) =>
+    name.startsWith(PREFIX),
+  );
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !KNOWN_VARIABLES.includes(name))
     .sort()

@@ -12,16 +12,14 @@ export const serviceFields = z.strictObject({
     .max(3_600_000)
     .optional()
     .describe(
-      'Time limit of one attempt where the route names none, in milliseconds. Default: WA2AI_AGENT_TIMEOUT_MS.',
+      'Time limit of one attempt where the route names none, in milliseconds. Default: WA2AI_AGENT_TIMEOUT.',
     ),
   maxMessageAgeMs: z
     .int()
     .min(1_000)
     .max(2_592_000_000)
     .optional()
-    .describe(
-      'Maximum age of a message that is answered, in milliseconds. Default: WA2AI_MAX_MESSAGE_AGE_MS.',
-    ),
+    .describe('Maximum age of a message that is answered, in milliseconds. Default: WA2AI_MAX_MESSAGE_AGE.'),
   exchanges: z
     .enum(['on', 'off'])
     .optional()

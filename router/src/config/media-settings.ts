@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PHRASES } from '../core/phrases.ts';
-import { group, wholeNumber } from './config-fields.ts';
+import { group, size } from './config-fields.ts';
 
 /** Where files are stored. */
 export const mediaFields = group('Files', {
@@ -25,10 +25,10 @@ export const mediaFields = group('Files', {
       'Folder of the store `disk`. With DATABASE_URL it is required, and all nodes must share the folder.',
     )
     .meta({ shownDefault: '`media` in the data folder', values: 'path' }),
-  WA2AI_MEDIA_MAX_MB: wholeNumber(10, 10_000_000)
-    .prefault('10000')
+  WA2AI_MEDIA_MAX_SIZE: size('10MB', '10TB')
+    .prefault('10GB')
     .describe(
-      'Size of the store `disk` in MB. When it is nearly full, the oldest files of people and of delivered replies are removed.',
+      'Size of the store `disk`. When it is nearly full, the oldest files of people and of delivered replies are removed.',
     ),
   WA2AI_MEDIA_S3_ENDPOINT: z
     .string()
@@ -110,7 +110,7 @@ export function mediaOf(values: z.infer<z.ZodObject<typeof mediaFields>>) {
     store: values.WA2AI_MEDIA_STORE,
     storesReceived: values.WA2AI_MEDIA_RECEIVED === 'stored',
     dir: values.WA2AI_MEDIA_DIR,
-    maxBytes: values.WA2AI_MEDIA_MAX_MB * 1_000_000,
+    maxBytes: values.WA2AI_MEDIA_MAX_SIZE,
     s3: s3 || undefined,
   };
 }

@@ -581,7 +581,7 @@ export const PHRASES = {
   'hosted.data-unreadable':
     'The data of the hosted agent {agent} cannot be measured: {path} cannot be read. Delete it.',
   'hosted.data-too-large':
-    'The data of the hosted agent {agent} is larger than {megabytes} MB (WA2AI_AGENT_DISK_MB). Delete files of it.',
+    'The data of the hosted agent {agent} is larger than {megabytes} MB (WA2AI_AGENT_DISK). Delete files of it.',
   'hosted.host-failed': 'The agent host failed: {why}',
   'hosted.crash-loop':
     'The agent was started {count} times within {minutes} minutes and ended each time. Read its log, then start it again.',

@@ -25,7 +25,7 @@ describe('savedSettings', () => {
   });
 
   it('returns what has an earlier name by its name of now', () => {
-    expect(savedSettings({ WA2AI_RETENTION_TEXT_DAYS: '20' })).toEqual({ WA2AI_RETENTION_TEXTS: '20' });
+    expect(savedSettings({ WA2AI_RETENTION_TEXT_DAYS: '20' })).toEqual({ WA2AI_RETENTION_TEXTS: '20d' });
   });
 
   it('returns the admin key that a file contains', () => {

@@ -72,8 +72,8 @@ it('shows and stores what the service changes without a restart', async () => {
     (each) => each.isChangeable,
   );
   expect(changeable.map(({ name }) => name)).toEqual([
-    'WA2AI_MAX_MESSAGE_AGE_MS',
-    'WA2AI_AGENT_TIMEOUT_MS',
+    'WA2AI_MAX_MESSAGE_AGE',
+    'WA2AI_AGENT_TIMEOUT',
     'WA2AI_EXCHANGES',
     'WA2AI_RETENTION_TEXTS',
     'WA2AI_RETENTION_FILES',

@@ -45,7 +45,7 @@ it('downloads files from the host of the settings', async () => {
 it('ends a download that takes longer than the settings allow', async () => {
   const { encrypted, reference } = uploaded();
   nock('https://mmg.whatsapp.net').get(PATH).delay(60_000).reply(200, encrypted);
-  const config = loadConfig({ WA2AI_MEDIA_TIMEOUT_MS: '100' }, false);
+  const config = loadConfig({ WA2AI_MEDIA_TIMEOUT: '100ms' }, false);
   await expect(whatsApp.downloadMedia(config, reference)).rejects.toMatchObject({
     code: 'MEDIA_UNAVAILABLE',
     message: expect.stringContaining('within 100 ms'),

@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
   databaseUrl,
+  duration,
   group,
   isLoopbackHost,
   parsedUrl,
   retention,
+  size,
   whatsappWsUrl,
   wholeNumber,
 } from '../../../router/src/config/config-fields.ts';
@@ -56,16 +58,66 @@ describe('wholeNumber', () => {
   });
 });
 
+describe('duration', () => {
+  const sentence = 'must be a time from 100ms to 1d, with its unit (ms, s, m, h or d)';
+
+  it.each([
+    ['100ms', 100],
+    ['030s', 30_000],
+    ['5m', 300_000],
+    ['2h', 7_200_000],
+    ['1d', 86_400_000],
+    ['25h', sentence],
+    ['99ms', sentence],
+    ['0', sentence],
+    ['30000', sentence],
+    ['1.5h', sentence],
+    ['1 h', sentence],
+    ['1S', sentence],
+    ['1w', sentence],
+    ['-1s', sentence],
+    ['1e3s', sentence],
+    ['', sentence],
+  ])('of %j is %j', (value, expected) => {
+    expect(outcome(duration('100ms', '1d'), value)).toBe(expected);
+  });
+
+  it('of 0 needs no unit', () => {
+    expect(outcome(duration('0', '1h'), '0')).toBe(0);
+  });
+});
+
+describe('size', () => {
+  const sentence = 'must be a size from 10MB to 1TiB, with its unit (kB, MB, GB or TB)';
+
+  it.each([
+    ['10MB', 10_000_000],
+    ['25mb', 25_000_000],
+    ['20000kB', 20_000_000],
+    ['1GB', 1_000_000_000],
+    ['1GiB', 2 ** 30],
+    ['1TiB', 2 ** 40],
+    ['2TiB', sentence],
+    ['9MB', sentence],
+    ['25', sentence],
+    ['25 MB', sentence],
+    ['25M', sentence],
+    ['0', sentence],
+  ])('of %j is %j', (value, expected) => {
+    expect(outcome(size('10MB', '1TiB'), value)).toBe(expected);
+  });
+});
+
 describe('retention', () => {
   const sentence = 'must be 0 (for ever) or whole days from 1d to 3650d';
 
   it.each([
     ['0', 0],
-    ['14', 14],
     ['90d', 90],
     ['48h', 2],
-    ['3650', 3650],
-    ['3651', sentence],
+    ['3650d', 3650],
+    ['3651d', sentence],
+    ['14', sentence],
     ['36h', sentence],
     ['-1', sentence],
     ['a week', sentence],

@@ -36,7 +36,7 @@ describe('loadConfig', () => {
       egress: 'private',
       exchanges: 'on',
       hosting: {
-        ...{ maxRunning: 20, processes: false, diskMb: 1_024, startMs: 60_000, stopsOnExit: false },
+        ...{ maxRunning: 20, processes: false, diskBytes: 2 ** 30, startMs: 60_000, stopsOnExit: false },
         ...{ subnet: '10.213', networks: [], selinux: 'none' },
       },
       leaseTtlMs: 15_000,
@@ -73,13 +73,13 @@ describe('loadConfig', () => {
       WA2AI_NODE_ID: 'node-a',
       WA2AI_ACCOUNT_ID: 'sales',
       WA2AI_PAIRING_PHONE: '+54 9 3777 23-9922',
-      WA2AI_MAX_MESSAGE_AGE_MS: '60000',
+      WA2AI_MAX_MESSAGE_AGE: '1m',
       WA2AI_WHATSAPP_WS_URL: 'ws://127.0.0.1:9000/ws/chat',
       WA2AI_WHATSAPP_MEDIA_HOST: '127.0.0.1:9001',
       WA2AI_WHATSAPP_VERSION: '2.3000.1023223821',
       WA2AI_WHATSAPP_VERSION_URL: 'https://mirror.example/sw.js',
-      WA2AI_AGENT_TIMEOUT_MS: '1000',
-      WA2AI_MEDIA_TIMEOUT_MS: '2000',
+      WA2AI_AGENT_TIMEOUT: '1s',
+      WA2AI_MEDIA_TIMEOUT: '2s',
       WA2AI_FFMPEG: '/opt/ffmpeg',
       WA2AI_PUBLIC_URL: 'https://wa2ai.example.com/behind/',
       WA2AI_AGENT_TRY_FOR: '0',
@@ -88,24 +88,24 @@ describe('loadConfig', () => {
       WA2AI_CONTAINER_ENGINE: 'unix:///run/podman/podman.sock',
       WA2AI_AGENTS_MAX_RUNNING: '5',
       WA2AI_PROCESS_AGENTS: 'on',
-      WA2AI_AGENT_DISK_MB: '100',
-      WA2AI_AGENT_START_MS: '5000',
+      WA2AI_AGENT_DISK: '100MB',
+      WA2AI_AGENT_START_TIMEOUT: '5s',
       WA2AI_AGENTS_STOP_ON_EXIT: 'true',
       WA2AI_AGENTS_SUBNET: '172.30',
       WA2AI_AGENTS_NETWORKS: '10.1.0.0/16, fd00::1',
       WA2AI_AGENTS_SELINUX: 'Z',
       WA2AI_AGENTS_HOST_DIR: '/srv/wa2ai',
       WA2AI_AGENTS_OWN_CONTAINER: 'wa2ai',
-      WA2AI_LEASE_TTL_MS: '5000',
-      WA2AI_ACK_TIMEOUT_MS: '5000',
+      WA2AI_LEASE_TTL: '5s',
+      WA2AI_ACK_TIMEOUT: '5000ms',
       WA2AI_LOOP_TURNS: '0',
-      WA2AI_LOOP_REPLY_MS: '700',
+      WA2AI_LOOP_REPLY: '700ms',
       WA2AI_RETENTION_TEXTS: '1d',
-      WA2AI_RETENTION_FILES: '7',
+      WA2AI_RETENTION_FILES: '7d',
       WA2AI_MEDIA_STORE: 's3',
       WA2AI_MEDIA_RECEIVED: 'not-stored',
       WA2AI_MEDIA_DIR: '/srv/files',
-      WA2AI_MEDIA_MAX_MB: '20',
+      WA2AI_MEDIA_MAX_SIZE: '20MB',
       WA2AI_MEDIA_S3_ENDPOINT: 'https://s3.example.com',
       WA2AI_MEDIA_S3_BUCKET: 'files',
       WA2AI_MEDIA_S3_REGION: 'eu-west-1',
@@ -158,7 +158,7 @@ describe('loadConfig', () => {
           engine: 'unix:///run/podman/podman.sock',
           maxRunning: 5,
           processes: true,
-          diskMb: 100,
+          diskBytes: 100_000_000,
           startMs: 5_000,
         },
         ...{
@@ -184,11 +184,20 @@ describe('loadConfig', () => {
   });
 
   it.each([
-    [{ WA2AI_AGENT_TRY_FOR: '1500' }, 1_500],
-    [{ WA2AI_AGENT_TRY_FOR: '30s' }, 30_000],
-    [{ WA2AI_AGENT_TRY_FOR: '5m' }, 300_000],
-  ])('reads the time of %j', (env, agentTryForMs) => {
-    expect(loadConfig(env)).toMatchObject({ agentTryForMs, renamed: [] });
+    ['WA2AI_MAX_MESSAGE_AGE_MS', 'WA2AI_MAX_MESSAGE_AGE', { maxMessageAgeMs: 2_000 }],
+    ['WA2AI_AGENT_TIMEOUT_MS', 'WA2AI_AGENT_TIMEOUT', { agentTimeoutMs: 2_000 }],
+    ['WA2AI_AGENT_DISK_MB', 'WA2AI_AGENT_DISK', { hosting: { diskBytes: 2_000 * 2 ** 20 } }],
+    ['WA2AI_AGENT_START_MS', 'WA2AI_AGENT_START_TIMEOUT', { hosting: { startMs: 2_000 } }],
+    ['WA2AI_MEDIA_MAX_MB', 'WA2AI_MEDIA_MAX_SIZE', { media: { maxBytes: 2_000_000_000 } }],
+    ['WA2AI_LEASE_TTL_MS', 'WA2AI_LEASE_TTL', { leaseTtlMs: 2_000 }],
+    ['WA2AI_ACK_TIMEOUT_MS', 'WA2AI_ACK_TIMEOUT', { ackTimeoutMs: 2_000 }],
+    ['WA2AI_MEDIA_TIMEOUT_MS', 'WA2AI_MEDIA_TIMEOUT', { mediaTimeoutMs: 2_000 }],
+    ['WA2AI_LOOP_REPLY_MS', 'WA2AI_LOOP_REPLY', { loopReplyMs: 2_000 }],
+  ])('reads the number of %s as %s', (from, to, expected) => {
+    expect(loadConfig({ [from]: '2000' })).toMatchObject({ ...expected, renamed: [{ from, to }] });
+    expect(sentencesOf({ [from]: 'soon' })).toEqual([
+      expect.stringMatching(new RegExp(`^${to} \\(from ${from}\\) must be a (time|size) from .*\\.$`)),
+    ]);
   });
 
   it.each([
@@ -285,7 +294,9 @@ describe('loadConfig', () => {
     ['WA2AI_ACCOUNT_ID', '../x'],
     ['WA2AI_PAIRING_PHONE', 'my phone'],
     ['WA2AI_PAIRING_PHONE', '12'],
-    ['WA2AI_MAX_MESSAGE_AGE_MS', '1d'],
+    ['WA2AI_MAX_MESSAGE_AGE', '31d'],
+    ['WA2AI_MEDIA_MAX_SIZE', '10'],
+    ['WA2AI_MEDIA_MAX_SIZE', '9MB'],
     ['WA2AI_WHATSAPP_WS_URL', 'https://example.com'],
     ['WA2AI_WHATSAPP_WS_URL', 'nowhere'],
     ['WA2AI_WHATSAPP_VERSION', '2.3000'],
@@ -293,9 +304,9 @@ describe('loadConfig', () => {
     ['WA2AI_WHATSAPP_VERSION_URL', 'http://web.whatsapp.com/sw.js'],
     ['WA2AI_WHATSAPP_VERSION_URL', 'https://user:password@web.whatsapp.com/sw.js'],
     ['WA2AI_WHATSAPP_VERSION_URL', 'sw.js'],
-    ['WA2AI_AGENT_TIMEOUT_MS', '30s'],
-    ['WA2AI_AGENT_TIMEOUT_MS', '1'],
-    ['WA2AI_AGENT_TRY_FOR', '3600001'],
+    ['WA2AI_AGENT_TIMEOUT', '30000'],
+    ['WA2AI_AGENT_TIMEOUT', '1ms'],
+    ['WA2AI_AGENT_TRY_FOR', '3600001ms'],
     ['WA2AI_AGENT_TRY_FOR', '61m'],
     ['WA2AI_AGENT_TRY_FOR', '1 day'],
     ['WA2AI_EGRESS', 'none'],
@@ -393,7 +404,7 @@ describe('secrets in files', () => {
     'are refused without being quoted: the key of a wallet %s',
     (text) => {
       expect(sentencesOf({ WA2AI_NPC_WALLET_KEY_FILE: file('wallet', text) })).toEqual([
-        'WA2AI_NPC_WALLET_KEY must be a private key: 64 hexadecimal digits.',
+        'WA2AI_NPC_WALLET_KEY (from WA2AI_NPC_WALLET_KEY_FILE) must be a private key: 64 hexadecimal digits.',
       ]);
     },
   );
@@ -446,7 +457,7 @@ describe('secrets in files', () => {
     const sentences = sentencesOf({ WA2AI_HOST: host, ...given });
     expect(sentences).toEqual([
       expect.stringMatching(
-        /^(WA2AI_API_KEY|DATABASE_PASSWORD|WA2AI_MEDIA_S3_SECRET_KEY)(_FILE)? must .*\.$/,
+        /^(WA2AI_API_KEY|DATABASE_PASSWORD|WA2AI_MEDIA_S3_SECRET_KEY)(_FILE| \(from \w+_FILE\))? must .*\.$/,
       ),
     ]);
     expect(sentences.join()).not.toContain('hunter2');

@@ -11,7 +11,8 @@ describe('unknownVariables', () => {
     ['WA2AI_PROT', 'WA2AI_PORT'],
     ['WA2AI_DATADIR', 'WA2AI_DATA_DIR'],
     ['WA2AI_ENV', 'WA2AI_ENVIRONMENT'],
-    ['WA2AI_AGENT_TIMEOUT', 'WA2AI_AGENT_TIMEOUT_MS'],
+    ['WA2AI_AGENT_TIME', 'WA2AI_AGENT_TIMEOUT'],
+    ['WA2AI_API_KEYFILE', 'WA2AI_API_KEY_FILE'],
     ['WA2AI_LOGLEVEL', 'WA2AI_LOG_LEVEL'],
     ['WA2AI_API_KEYS', 'WA2AI_API_KEY'],
   ])('suggests for %s the setting %s', (name, guess) => {

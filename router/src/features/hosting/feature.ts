@@ -248,7 +248,7 @@ function agentsApi(app: App): Endpoint[] {
           schema: listResponse(fileView).extend({
             bytes: z
               .int()
-              .describe('As `WA2AI_AGENT_DISK_MB` counts: each file, folder and link takes at least 4,096.'),
+              .describe('As `WA2AI_AGENT_DISK` counts: each file, folder and link takes at least 4,096.'),
           }),
         },
         404: notFound,

@@ -109,9 +109,7 @@ const chainSettingsBody = chainSettingsFields
     if (quest !== undefined && limits.reward === undefined)
       wrong(['limits', 'reward'], PHRASES['field.needed-with-quest']);
   })
-  .describe(
-    'Contracts for `duel` and `quest`. Absent: the card offers neither. Needs WA2AI_NPC_WALLET_KEY.',
-  );
+  .describe('Contracts for `duel` and `quest`. Absent: the card offers neither. Needs WA2AI_NPC_WALLET_KEY.');
 
 /** As responses show it. */
 const chainSettingsView = chainSettingsFields.extend({ rpcUrl: z.string() });

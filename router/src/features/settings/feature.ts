@@ -113,8 +113,8 @@ function serviceSettingsApi({ config, settingsStore, log }: App): Endpoint[] {
 
 /** The variables that are the defaults of `/api/settings/service`. */
 const CHANGEABLE = new Set([
-  'WA2AI_AGENT_TIMEOUT_MS',
-  'WA2AI_MAX_MESSAGE_AGE_MS',
+  'WA2AI_AGENT_TIMEOUT',
+  'WA2AI_MAX_MESSAGE_AGE',
   'WA2AI_EXCHANGES',
   'WA2AI_LOG_LEVEL',
   'WA2AI_RETENTION_TEXTS',

@@ -116,7 +116,7 @@ export function createMetrics(app: {
   );
   const unacknowledged = gauge(
     'wa2ai_replies_unacknowledged',
-    'Messages to people that WhatsApp has not acknowledged within WA2AI_ACK_TIMEOUT_MS.',
+    'Messages to people that WhatsApp has not acknowledged within WA2AI_ACK_TIMEOUT.',
   );
   const deadLetters = gauge('wa2ai_dead_letters', 'Open dead letters: neither replayed nor closed.');
   const databaseUp = gauge('wa2ai_database_up', '1 if the database answered this scrape, else 0.');

@@ -68,4 +68,4 @@ export const timeoutField = z
   .int()
   .min(100)
   .max(3_600_000)
-  .describe('Time limit of one attempt, in milliseconds. Default: WA2AI_AGENT_TIMEOUT_MS.');
+  .describe('Time limit of one attempt, in milliseconds. Default: WA2AI_AGENT_TIMEOUT.');
