@@ -1,7 +1,10 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Cli } from '../../router/src/cli/cli.ts';
+import { createProgram } from '../../router/src/cli/program.ts';
 import { KNOWN_VARIABLES } from '../../router/src/config/config.ts';
+import { hostOf } from '../support/cli.ts';
 import { anchorsOf, codeBlocksOf, documents, readDocument, withoutCode } from '../support/documents.ts';
 import { type HttpApi, pathMatches, startHttpApi } from '../support/http-api.ts';
 import { repositoryRoot } from '../support/repository.ts';
@@ -43,6 +46,41 @@ describe('the documentation', () => {
     const list = readDocument('docs/README.md');
     for (const { path } of pages.filter(({ path }) => /^docs\/(?!README)/.test(path))) {
       expect(list).toContain(`](${path.replace('docs/', '')})`);
+    }
+  });
+
+  it('has at most 24 pages', () => {
+    expect(pages.filter(({ path }) => path.startsWith('docs/')).length).toBeLessThanOrEqual(24);
+  });
+
+  it.each(pages)('has headings in each table: $path', ({ text }) => {
+    const lines = withoutCode(text).split('\n');
+    const firsts = lines.flatMap((line, index) =>
+      line.startsWith('|') && !lines[index - 1]?.startsWith('|') ? [index] : [],
+    );
+    for (const first of firsts) expect(lines[first + 1], lines[first]).toMatch(/^\|( ?-+ ?\|)+$/);
+  });
+
+  it('names only commands and options of wa2ai that exist', () => {
+    const program = createProgram(new Cli(hostOf().host));
+    const named = [
+      ...found(/`wa2ai ((?!is ready|does not)[a-z][^`\n]*)`/g),
+      ...found(/(?:wa2ai -- |cli\.js )([a-z][^`\n]*)/g),
+    ];
+    expect(named.length).toBeGreaterThan(60);
+    for (const words of named.map((text) => text.split(/\s+/))) {
+      // Agent kinds add options to it.
+      if (words[0] === 'agent') continue;
+      let command = program;
+      for (const word of words) command = command.commands.find((each) => each.name() === word) ?? command;
+      expect(command, words.join(' ')).not.toBe(program);
+      const known = [...command.options, ...program.options, ...command.createHelp().visibleOptions(command)];
+      for (const word of words.filter((each) => /^--[a-z]/.test(each))) {
+        expect(
+          known.map(({ long }) => long),
+          words.join(' '),
+        ).toContain(word.replace(/=.*/, ''));
+      }
     }
   });
 

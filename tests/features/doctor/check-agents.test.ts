@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { checkAgents, hostedFindings } from '../../../router/src/features/doctor/check-agents.ts';
+import {
+  checkAgents,
+  coveredFindings,
+  hostedFindings,
+} from '../../../router/src/features/doctor/check-agents.ts';
 import type { ProbeFinding } from '../../../router/src/infra/agents/agent-kind.ts';
 
 const route = { id: 'r1', name: 'shop', enabled: true, agentEndpoint: 'http://agent:8000/secret-path' };
@@ -51,6 +55,22 @@ describe('wa2ai doctor about agents', () => {
   it('warns when there is no route', async () => {
     expect(await checkAgents([], found('AGENT_MANIFEST'))).toMatchObject([
       { level: 'warning', message: /no message is answered/ },
+    ]);
+  });
+
+  it('warns about a route of which another one takes each message', () => {
+    const rule = { ...route, accountId: 'default', environment: 'lab', channelId: '*', config: {} } as const;
+    const routes = [
+      rule,
+      { ...rule, id: 'r2', name: 'night' },
+      { ...rule, id: 'r3', channelId: '34600000001' },
+    ];
+    expect(coveredFindings(routes)).toMatchObject([
+      {
+        check: 'routes',
+        level: 'warning',
+        message: 'Route night gets no message: shop before it takes each of them.',
+      },
     ]);
   });
 

@@ -48,6 +48,18 @@ describe('POST /api/routes', () => {
     expect(answer.headers.get('location')).toBe(`../api/routes/${answer.body.data.id}`);
   });
 
+  it('names the route that takes each message of a new or changed one in a header', async () => {
+    const equal = { channelId: '34600000077' };
+    const first = await added({ ...equal, priority: 3 });
+    const coveredBy = async (method: string, path: string, body: object) =>
+      (await api.call(method, path, body)).headers.get('x-wa2ai-covered-by');
+    expect(await coveredBy('POST', '/api/routes', { ...contractRoute, ...equal })).toBe(first.id);
+    const second = await added({ ...equal, priority: 5 });
+    expect(await coveredBy('PATCH', `/api/routes/${second.id}`, { priority: 4 })).toBe(null);
+    expect(await coveredBy('PATCH', `/api/routes/${second.id}`, { priority: 0 })).toBe(first.id);
+    expect(await coveredBy('PATCH', `/api/routes/${second.id}`, { enabled: false })).toBe(null);
+  });
+
   it('uses the environment of the service when the body has none', async () => {
     const { environment: _, ...rest } = contractRoute;
     const { status, body } = await api.call('POST', '/api/routes', rest);

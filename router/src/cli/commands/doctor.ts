@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ClientVersion } from '../../core/client-version.ts';
+import type { Rule } from '../../core/routing/covering-route.ts';
 import type { AgentToCheck, RouteToCheck } from '../../features/doctor/check-agents.ts';
 import type { AccountToCheck, Finding } from '../../features/doctor/check-network.ts';
 import type { RunningService } from '../../features/doctor/examine.ts';
@@ -142,13 +143,21 @@ function versionOf(shown: NonNullable<ShownAccount['clientVersion']>): ClientVer
 
 /** Asks the service to probe the agents of its routes. */
 async function agentFindings(api: Api): Promise<Finding[]> {
-  const { checkAgents, hostedFindings } = await import('../../features/doctor/check-agents.ts');
+  const { checkAgents, coveredFindings, hostedFindings } = await import(
+    '../../features/doctor/check-agents.ts'
+  );
   const test = async (id: string) =>
     (await api.call<{ data: ProbeResult }>('POST', `/api/routes/${part(id)}/test`)).data;
   try {
-    const routes = await api.call<{ data: RouteToCheck[] }>('GET', '/api/routes');
+    const routes = await api.call<{ data: Array<RouteToCheck & Rule> }>('GET', '/api/routes', {
+      query: { order: 'checked' },
+    });
     const hosted = await api.call<{ data: AgentToCheck[] }>('GET', '/api/agents');
-    return [...(await checkAgents(routes.data, test)), ...hostedFindings(hosted.data)];
+    return [
+      ...(await checkAgents(routes.data, test)),
+      ...coveredFindings(routes.data),
+      ...hostedFindings(hosted.data),
+    ];
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
     const fix =

@@ -1,3 +1,4 @@
+import { coveringRoute, type Rule } from '../../core/routing/covering-route.ts';
 import type { ProbeFinding } from '../../infra/agents/agent-kind.ts';
 import type { ProbeResult } from '../../infra/agents/route-probe.ts';
 import type { Finding } from './check-network.ts';
@@ -60,6 +61,20 @@ export async function checkAgents(
     findings.unshift({ check, level: 'ok', message: `The agents of ${count} answer (${kinds}).` });
   }
   return distinct(findings);
+}
+
+/**
+ * Routes that get no message, because another one before them takes each of theirs.
+ * @param routes in the order in which they are checked
+ */
+export function coveredFindings(routes: ReadonlyArray<RouteToCheck & Rule>): Finding[] {
+  return routes.flatMap((route): Finding[] => {
+    const covering = coveringRoute(route, routes);
+    if (!covering) return [];
+    const message = `Route ${route.name ?? route.id} gets no message: ${covering.name ?? covering.id} before it takes each of them.`;
+    const fix = `Remove it, or change what it asks of messages: wa2ai routes remove ${route.id}`;
+    return [{ check: 'routes', level: 'warning', message, fix }];
+  });
 }
 
 /** Agents that wa2ai runs and that have a problem. */

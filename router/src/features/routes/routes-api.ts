@@ -5,6 +5,7 @@ import type { Route } from '../../core/models.ts';
 import { say } from '../../core/phrases.ts';
 import { PLAYGROUND } from '../../core/playground/playground-account.ts';
 import type { NewRoute, RouteCheck } from '../../core/ports/route-store.ts';
+import { coveringRoute } from '../../core/routing/covering-route.ts';
 import { inRouteOrder } from '../../core/routing/route-message.ts';
 import type { App } from '../../feature.ts';
 import type { AgentOfRoute } from '../../infra/agents/route-secrets.ts';
@@ -105,6 +106,9 @@ const activityView = z
 
 const HOUR_MS = 3_600_000;
 
+const COVERED =
+  'The header `X-Wa2ai-Covered-By` is the id of the route that is checked before it and takes each of its messages, so that it gets none.';
+
 const listQuery = z.strictObject({
   channelId: channelIdField.optional().describe('Only routes of this chat, or `*`.'),
   accountId: accountIdField.optional().describe('Only this WhatsApp account. Default: all.'),
@@ -122,7 +126,7 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
   const checks = new RouteChecks(app, schemas);
   const common = { tag: 'Routes' };
   const changed = {
-    200: { description: 'The route as it is now.', schema: storedRouteResponse },
+    200: { description: `The route as it is now. ${COVERED}`, schema: storedRouteResponse },
     404: notFound,
     409: ambiguous,
   };
@@ -146,7 +150,10 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
         },
       },
       responses: {
-        201: { description: 'The route; it takes the next message.', schema: storedRouteResponse },
+        201: {
+          description: `The route; it takes the next message. ${COVERED}`,
+          schema: storedRouteResponse,
+        },
       },
       handle: async ({ body, caller, repeatId }) => {
         const route = newRouteOf(agentKinds, body, config);
@@ -159,7 +166,7 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
         const toStore = { ...route, ...usable.stored };
         const created = await routes.create(toStore, changeBy(caller, 'create'), repeatId);
         log.info(fieldsOf(created), 'route created');
-        return createdResponse(created, usable.warnings);
+        return createdResponse(created, usable.warnings, await coveredHeader(caller, created));
       },
     }),
     endpoint({
@@ -416,6 +423,7 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
     return {
       status: 200,
       object: updated.id,
+      headers: await coveredHeader(caller, updated),
       json: await stored('Route updated.', updated, usable?.warnings),
     };
   }
@@ -458,9 +466,27 @@ export function routesApi(app: App, schemas: RouteSchemas): Endpoint[] {
     return found.flat();
   }
 
-  async function createdResponse(route: Route, found: Warning[] | undefined): Promise<ApiResponse> {
+  async function createdResponse(
+    route: Route,
+    found: Warning[] | undefined,
+    more: Record<string, string> = {},
+  ): Promise<ApiResponse> {
     const json = await stored('Route created.', route, found);
-    return { status: 201, object: route.id, headers: { location: `/api/routes/${route.id}` }, json };
+    return {
+      status: 201,
+      object: route.id,
+      headers: { location: `/api/routes/${route.id}`, ...more },
+      json,
+    };
+  }
+
+  /** Names the route that takes each message of this one. A header, because the agent contract fixes the body. */
+  async function coveredHeader(caller: Caller, route: Route): Promise<Record<string, string>> {
+    const { accountId, channelId } = route;
+    const inOrder = inRouteOrder(await routes.list({ accountId, channelId }));
+    const covering = coveringRoute(route, inOrder);
+    const [shown] = covering ? await allowed(caller, [covering]) : [];
+    return shown ? { 'x-wa2ai-covered-by': shown.id } : {};
   }
 
   /** The response about a stored route. Its agent is probed unless only other fields changed. */
