@@ -225,6 +225,11 @@ describe('an operator with wa2ai alone', () => {
   it('works with chats', async () => {
     const [chat] = (await json('chats', 'list', '--search', person.phone)).data;
     expect((await json('chats', 'show', `+${person.phone}`)).data.id).toBe(chat.id);
+    const ofRoute = (await json('chats', 'list', '--route', 'everybody')).data as Array<{ id: string }>;
+    expect(ofRoute.map(({ id }) => id)).toContain(chat.id);
+    expect((await json('chats', 'list', '--needs')).data).toEqual([]);
+    expect((await json('messages', '--chat', chat.name)).data.length).toBeGreaterThan(1);
+    expect((await json('send', chat.name, 'By name.')).data.chatId).toBe(chat.id);
     await json('chats', 'pause', chat.id, '--minutes', '5', '--reason', 'a test');
     expect((await json('chats', 'list', '--paused')).data).toHaveLength(1);
     await json('chats', 'resume', chat.id, '--answer-missed');

@@ -10,7 +10,7 @@ import { addAgents, addAudit, addDeadLetters, addKeys, addMessages, asking, part
 import { addRoutes } from './commands/routes.ts';
 import { completionFor, descendantsOf, namesOf, pathOf } from './completion/completion-for.ts';
 import { CliUsageError } from './exit-code.ts';
-import { visible } from './output/table.ts';
+import { oneLine, visible } from './output/table.ts';
 
 /** `wa2ai backup`: works on the database itself, beside the service. */
 function addBackup(parent: Command, cli: Cli): void {
@@ -326,6 +326,8 @@ export function createProgram(cli: Cli): Command {
   }
   for (const command of [program, ...descendantsOf(program)]) {
     command.exitOverride(refuseEmptyGroup(command));
+    for (const option of command.options) refuseOthers(option, option.long ?? option.flags);
+    for (const argument of command.registeredArguments) refuseOthers(argument, `the ${argument.name()}`);
     const examples = EXAMPLES[pathOf(command)];
     if (examples) command.addHelpText('after', `\nExamples:\n  ${examples.join('\n  ')}`);
   }
@@ -339,6 +341,17 @@ function refuseEmptyGroup(command: Command): (error: CommanderError) => never {
     const names = command.commands.map((child) => child.name());
     throw new CliUsageError(`a command is missing after "${pathOf(command)}"; use ${names.join(', ')}`);
   };
+}
+
+/** Commander names the parts of its own code when a value is none of the choices. */
+function refuseOthers(what: Argument | Option, name: string): void {
+  const { argChoices: choices } = what;
+  if (!choices) return;
+  what.argParser((value: string) => {
+    if (choices.includes(value)) return value;
+    const words = `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+    throw new CliUsageError(`${name} must be ${words}, not "${oneLine(value)}"`);
+  });
 }
 
 /** Adds a command to its parent. What it needs to run is loaded when it runs. */
@@ -376,7 +389,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai accounts proxy': ['wa2ai accounts proxy sales proxy-url', 'wa2ai accounts proxy sales --remove'],
   'wa2ai accounts restart': ['wa2ai accounts restart sales'],
   'wa2ai accounts logout': ['wa2ai accounts logout sales'],
-  'wa2ai chats list': ['wa2ai chats list --search ana --unanswered'],
+  'wa2ai chats list': [
+    'wa2ai chats list --search ana --unanswered',
+    'wa2ai chats list --needs',
+    'wa2ai chats list --route support',
+  ],
   'wa2ai chats show': ['wa2ai chats show +5493777239922', 'wa2ai chats show Ana'],
   'wa2ai chats pause': ['wa2ai chats pause +5493777239922 --minutes 30 --reason "Maria answers."'],
   'wa2ai chats resume': ['wa2ai chats resume 17 --answer-missed'],
@@ -385,6 +402,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai chats tag': ['wa2ai chats tag 17 vip madrid'],
   'wa2ai chats export': ['wa2ai chats export 17 > chat.jsonl'],
   'wa2ai messages': [
+    'wa2ai messages --chat Ana',
     'wa2ai messages --chat +5493777239922 --text order',
     'wa2ai messages --follow --chat +5493777239922',
   ],
@@ -392,6 +410,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'wa2ai send': [
     'wa2ai send +5493777239922 "Your order is ready."',
     'wa2ai send +5493777239922 "Your order is ready." --wait',
+    'wa2ai send "Ana Gómez" "Your order is ready."',
     'wa2ai send +5493777239922 "Our menu" --file menu.jpg',
     'wa2ai send +5493777239922 "Yes, on Monday." --quote 4711',
     'wa2ai send +5493777239922 👍 --react 4711',

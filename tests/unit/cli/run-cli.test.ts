@@ -52,7 +52,9 @@ describe('wa2ai on the command line', () => {
     [['agent', 'test', 'ftp://agent'], 'the URL of the agent must begin with http:// or https://'],
     [['agent', 'test', 'http://'], 'the URL of the agent must begin with http:// or https://'],
     [['agent', 'test', 'http://a', 'b'], 'unexpected argument "b"'],
-    [['agent', 'test', 'http://a', '--nonsense'], "Unknown option '--nonsense'"],
+    [['completion', 'tcsh'], 'the shell must be bash, zsh or fish, not "tcsh"'],
+    [['logs', '--level', 'loud'], '--level must be trace, debug, info, warn, error or fatal, not "loud"'],
+    [['agent', 'test', 'http://a', '--nonsense'], 'unknown option "--nonsense"'],
     [['agent', 'test', 'http://a', '--kind', 'soap'], `--kind must be ${kindNames.join(' or ')}`],
     [
       ['agent', 'test', 'http://a', '--app', 'x', '--abi', 'y'],

@@ -73,7 +73,7 @@ function readArguments(args: readonly string[]): { values: Values; positionals: 
   } catch (error) {
     // The first sentence says what is wrong; the others suggest workarounds.
     const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
-    throw new ToolUsageError(sentence);
+    throw new ToolUsageError(sentence.charAt(0).toLowerCase() + sentence.slice(1).replaceAll("'", '"'));
   }
 }
 

@@ -6,10 +6,22 @@ import type { chatView } from '../../features/chats/chats-api.ts';
 import type { Cli, CliHost } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 import { oneLine, relativeTime } from '../output/table.ts';
-import type { Api, ApiRequest } from '../service/api.ts';
-import { change, chatOf, findChat, paged, part, showList, showOne, textOf } from './lists.ts';
+import type { Api, Query } from '../service/api.ts';
+import {
+  asking,
+  change,
+  chatOf,
+  findAddress,
+  findChat,
+  findNamed,
+  paged,
+  part,
+  showList,
+  showOne,
+  textOf,
+} from './lists.ts';
 
-interface ListOptions {
+interface ListOptions extends Query {
   search?: string;
   account?: string;
   tag?: string;
@@ -18,6 +30,8 @@ interface ListOptions {
   locked?: true;
   failed?: true;
   access?: string;
+  route?: string;
+  needs?: true;
 }
 
 /** `wa2ai chats`: chats with people and groups. */
@@ -34,6 +48,8 @@ export function addChats(parent: Command, cli: Cli): void {
     .option('--paused', 'only chats that are paused')
     .option('--locked', 'only chats that the owner has locked on the phone')
     .option('--failed', 'only chats with open dead letters')
+    .option('--route <route>', 'only chats whose last message this route took: its name or id')
+    .option('--needs', 'only chats that wait for an operator, with the reason')
     .addOption(
       new Option('--access <access>', 'only strangers in this state').choices([
         'pending',
@@ -41,11 +57,13 @@ export function addChats(parent: Command, cli: Cli): void {
         'refused',
       ]),
     )
-    .action(({ search, account, tag, unanswered, paused, locked, failed, access }: ListOptions) =>
-      showList<typeof chatView>(
+    .action(async (options: ListOptions) => {
+      const { search: text, account: accountId, route, needs: needsYou, ...filter } = options;
+      const routeId = route === undefined ? undefined : (await findNamed(cli, '/api/routes', route)).id;
+      await showList<typeof chatView>(
         cli,
         '/api/chats',
-        { text: search, accountId: account, tag, unanswered, paused, locked, failed, access },
+        { text, accountId, routeId, needsYou, ...filter },
         {
           ID: ({ id }) => textOf(id),
           CHAT: (chat) => chatOf(chat),
@@ -53,9 +71,10 @@ export function addChats(parent: Command, cli: Cli): void {
           ACTIVE: ({ activeAt }) => relativeTime(String(activeAt), cli.host.now()),
           UNANSWERED: ({ unanswered }) => textOf(unanswered),
           STATE: (chat) => stateOf(chat),
+          NEEDS: ({ needs = [] }) => needs.join(', '),
         },
-      ),
-    );
+      );
+    });
   one('show', 'show a chat').action(async (chat: string) => showOne(cli, await pathOf(chat)));
   one('pause', 'store messages of a chat without answering them')
     .option('--minutes <number>', 'resume after this time')
@@ -147,10 +166,9 @@ interface SendOptions {
 
 /** `wa2ai send`: a message to a chat. */
 export function addSend(parent: Command, cli: Cli): void {
-  parent
-    .command('send')
+  asking(parent.command('send'))
     .description('send a text, a file, a reaction, a poll or a location to a chat')
-    .argument('<chat>', 'a phone number, a JID or a group id')
+    .argument('<chat>', 'a phone number, a JID, a group id, or the whole name')
     .argument('[text]', 'the text; the caption of a file, the emoji of --react, the question of --poll')
     .option('--account <account>', 'id of the account')
     .option('--file <file>', 'a file of at most 10 MB, or its http:// or https:// address')
@@ -170,10 +188,18 @@ export function addSend(parent: Command, cli: Cli): void {
         .choices(SENT_STATES)
         .preset('delivered'),
     )
-    .action(async (channelId: string, text: string | undefined, options: SendOptions) => {
-      const request = requestOf(channelId, text, options);
+    .action(async (chat: string, text: string | undefined, options: SendOptions) => {
+      const { fields, file } = messageOf(text, options);
+      if (options.delete !== undefined) {
+        await cli.confirm(`Message ${oneLine(options.delete)} will be deleted for everyone in the chat.`);
+      }
       const api = await cli.api();
-      const answer = await api.call<Sent>('POST', '/api/messages', request);
+      const body = { ...(await findAddress(cli, chat, options.account)), ...fields };
+      const key = options.idempotencyKey;
+      const answer = await api.call<Sent>('POST', '/api/messages', {
+        ...(file ? { form: formOf(body, file) } : { body }),
+        ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+      });
       const { id } = answer.data;
       if (options.wait === undefined) return cli.show(answer, () => `Message ${id} is queued.`);
       const last = await untilState(api, id, options.wait, cli.host).catch((error: unknown) => {
@@ -224,22 +250,27 @@ async function untilState(api: Api, id: string, wanted: SentState, host: CliHost
   return last ?? read();
 }
 
-function requestOf(channelId: string, text: string | undefined, options: SendOptions): ApiRequest {
-  const { account, quote, mention, byHand, idempotencyKey } = options;
-  const common = {
-    channelId,
-    ...(account !== undefined && { accountId: account }),
+/** A file of this machine. */
+interface LocalFile {
+  kind: Kind;
+  name: string;
+  bytes: Buffer;
+}
+
+/** What is sent, to any chat. @throws {CliUsageError} nothing is, or the options are wrong */
+function messageOf(
+  text: string | undefined,
+  options: SendOptions,
+): { fields: Record<string, unknown>; file?: LocalFile } {
+  const { file, quote, mention, byHand } = options;
+  const isLocal = file !== undefined && !/^https?:\/\//i.test(file);
+  const fields = {
     ...(quote !== undefined && { quote }),
     ...(mention && { mentions: mention }),
     ...(byHand && { byHand: true }),
+    ...contentOf(text, isLocal ? { ...options, file: undefined } : options, isLocal),
   };
-  const headers = { ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) };
-  const { file } = options;
-  if (file !== undefined && !/^https?:\/\//i.test(file)) {
-    const fields = { ...common, ...contentOf(text, { ...options, file: undefined }, true) };
-    return { form: formOf(fields, file, options.as ?? kindOf(file)), headers };
-  }
-  return { body: { ...common, ...contentOf(text, options, false) }, headers };
+  return isLocal ? { fields, file: localFile(file, options.as ?? kindOf(file)) } : { fields };
 }
 
 /** The fields that say what the message is. @throws {CliUsageError} none does, or one is wrong */
@@ -286,17 +317,19 @@ function kindOf(name: string): Kind {
   return KIND_OF[extname(name).toLowerCase()] ?? 'document';
 }
 
-function formOf(fields: Record<string, unknown>, file: string, kind: Kind): FormData {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(fields)) {
-    for (const each of Array.isArray(value) ? value : [value]) form.append(name, String(each));
-  }
-  let bytes: Buffer;
+function localFile(path: string, kind: Kind): LocalFile {
   try {
-    bytes = readFileSync(file);
+    return { kind, name: basename(path), bytes: readFileSync(path) };
   } catch {
-    throw new CliUsageError(`the file cannot be read: ${file}`);
+    throw new CliUsageError(`the file cannot be read: ${path}`);
   }
-  form.append(kind, new Blob([Uint8Array.from(bytes)]), basename(file));
+}
+
+function formOf(fields: Record<string, unknown>, { kind, name, bytes }: LocalFile): FormData {
+  const form = new FormData();
+  for (const [field, value] of Object.entries(fields)) {
+    for (const each of Array.isArray(value) ? value : [value]) form.append(field, String(each));
+  }
+  form.append(kind, new Blob([Uint8Array.from(bytes)]), name);
   return form;
 }

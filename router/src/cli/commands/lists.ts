@@ -15,7 +15,7 @@ import type { StreamEvent } from '../service/follow-events.ts';
 const LONG_ID = 20;
 const SHORT_ID = 8;
 
-/** More chats with a name than a person would look through. */
+/** As many chats with a name as a person would look through. */
 const MAX_NAMED = 50;
 
 /** A thing as the API shows it. */
@@ -30,15 +30,18 @@ interface Page<Item = View> {
  * Prints a list of the API as a table, or as it is with `--json`. `Entry` is the view of its entries, as the operation describes
  * them: a column of a field that they do not have is an error of types.
  * @param columns heading and value of each column; one that is empty in all rows is left out
+ * @param prepare reads what columns need besides the entries
  */
 export async function showList<Entry extends z.ZodType>(
   cli: Cli,
   path: string,
   query: Query,
   columns: Readonly<Record<string, (entry: z.output<Entry>) => string | undefined>>,
+  prepare?: (entries: ReadonlyArray<z.output<Entry>>) => Promise<void>,
 ): Promise<void> {
   const api = await cli.api();
   const page = await api.call<Page<z.output<Entry>>>('GET', path, { query: { ...query, ...cli.page } });
+  if (!cli.isJson) await prepare?.(page.data);
   cli.show(page, () => {
     if (page.data.length === 0) return 'There are none.';
     const all = page.data.map((item) => Object.values(columns).map((value) => value(item) ?? ''));
@@ -85,26 +88,73 @@ export async function findNamed(cli: Cli, path: string, text: string): Promise<{
 }
 
 /**
- * The chat that a person names by its id, its address, or the name of the person or the group.
+ * The id or the address of the chat that a person names by one of both, or by the name of the person or the group, or a part of it.
  * @throws {CliError} no chat or several have this name
  */
 export async function findChat(cli: Cli, text: string): Promise<string> {
-  if (/^\+?[\d\s()-]+$/.test(text) || text.includes('@')) return text;
+  if (isAddress(text)) return text;
+  const { named, others } = await chatsWith(cli, text);
+  return String(onlyChat(named.length > 0 ? named : others, text, 'id').id);
+}
+
+/** Where a chat is, as calls name it. */
+export interface ChatAddress {
+  channelId: string;
+  accountId?: string;
+}
+
+/**
+ * The chat that a person names by its address, or by the whole name of the person or the group. A part of a name is not enough:
+ * what is meant for Ana must not reach Anabel.
+ * @param accountId of the chat, if the person names it
+ * @throws {CliError} no chat or several have this name
+ */
+export async function findAddress(cli: Cli, text: string, accountId?: string): Promise<ChatAddress> {
+  if (isAddress(text) || text === '*') {
+    return { channelId: text, ...(accountId !== undefined && { accountId }) };
+  }
+  const { named } = await chatsWith(cli, text, accountId);
+  const chat = onlyChat(named, text, 'channelId');
+  return { channelId: String(chat.channelId), accountId: String(chat.accountId) };
+}
+
+/** Whether commands read the text as an id or an address, and not as a name. */
+export function isAddress(text: string): boolean {
+  return /^\+?[\d\s()-]+$/.test(text) || text.includes('@');
+}
+
+/** Chats that have this name, and some of the others with the text in their name, number or tags. */
+async function chatsWith(
+  cli: Cli,
+  text: string,
+  accountId?: string,
+): Promise<{ named: View[]; others: View[] }> {
   const api = await cli.api();
-  const all: View[] = [];
+  const [named, others]: [View[], View[]] = [[], []];
   let cursor: string | null | undefined;
   do {
     // A page may be empty although there are further ones.
-    const page: Page = await api.call('GET', '/api/chats', { query: { text, cursor: cursor ?? undefined } });
-    all.push(...page.data);
+    const query = { text, accountId, limit: 500, cursor: cursor ?? undefined };
+    const page: Page = await api.call('GET', '/api/chats', { query });
+    for (const chat of page.data) {
+      if (String(chat.name).toLowerCase() === text.toLowerCase()) named.push(chat);
+      else if (others.length < MAX_NAMED) others.push(chat);
+    }
     cursor = page.next;
-  } while (cursor && all.length < MAX_NAMED);
-  const named = all.filter(({ name }) => String(name).toLowerCase() === text.toLowerCase());
-  const [first, ...others] = named.length > 0 ? named : all;
+  } while (cursor);
+  return { named, others };
+}
+
+/** @param by the field by which the person may name one of several */
+function onlyChat(found: readonly View[], text: string, by: 'id' | 'channelId'): View {
+  const [first, ...others] = found;
   if (!first) throw new CliError(`No chat has the name "${oneLine(text)}". wa2ai chats list shows all.`);
-  if (others.length === 0) return String(first.id);
-  const found = [first, ...others].map((chat) => `${textOf(chat.id)} (${textOf(chat.name) ?? chatOf(chat)})`);
-  throw new CliError(`Several chats are named "${oneLine(text)}". Use an id: ${found.join(', ')}.`);
+  if (others.length === 0) return first;
+  const names = found
+    .slice(0, MAX_NAMED)
+    .map((chat) => `${textOf(chat[by])} (${textOf(chat.name) ?? chatOf(chat)})`);
+  const what = by === 'id' ? 'id' : 'address';
+  throw new CliError(`Several chats are named "${oneLine(text)}". Use an ${what}: ${names.join(', ')}.`);
 }
 
 /** Adds `--yes` to a command that asks before it deletes or interrupts something. */
@@ -126,7 +176,7 @@ export async function showOne(cli: Cli, path: string, query: Query = {}): Promis
 }
 
 /** A value as lines of `name: value`, as YAML has them; what is inside another value is indented. */
-function linesOf(value: unknown): string[] {
+export function linesOf(value: unknown): string[] {
   return Object.entries(value ?? {}).flatMap(([key, inner]) => {
     const name = Array.isArray(value) ? '-' : `${oneLine(key)}:`;
     const isEmpty = typeof inner === 'object' && Object.keys(inner ?? {}).length === 0;
@@ -147,11 +197,25 @@ export async function change(
   ifMatch?: string,
 ): Promise<void> {
   const api = await cli.api();
-  const answer = await api.call<{ message?: string } | undefined>(method, path, {
+  const answer = await api.call<Changed | undefined>(method, path, {
     ...(body !== undefined && { body }),
     ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch } }),
   });
-  cli.show(answer ?? { success: true }, () => answer?.message ?? 'Done.');
+  cli.show(answer ?? { success: true }, () => changedText(answer ?? {}));
+}
+
+/** The answer to a change. */
+export interface Changed {
+  message?: string;
+  warnings?: ReadonlyArray<{ code: string; field?: string; message: string }>;
+}
+
+/** The sentence of an answer, after a line for each warning. */
+export function changedText({ message = 'Done.', warnings = [] }: Changed): string {
+  const lines = warnings.map(({ code, field, message: text }) =>
+    [`Warning ${code}:`, textOf(field), textOf(text)].filter(Boolean).join(' '),
+  );
+  return [...lines, message].join('\n');
 }
 
 /** The text of a field, safe for one line; undefined when there is none. */
@@ -184,6 +248,7 @@ export function addDeadLetters(parent: Command, cli: Cli): void {
           ID: ({ id }) => textOf(id),
           FAILED: ({ failedAt }) => relativeTime(String(failedAt), cli.host.now()),
           CHAT: (letter) => chatOf(letter),
+          NAME: ({ pushName }) => textOf(pushName),
           REASON: ({ reason }) => textOf(reason),
           TEXT: ({ text }) => textOf(text),
         },
@@ -294,14 +359,18 @@ export function addKeys(parent: Command, cli: Cli): void {
     .description('add a key and print it; it is shown only once')
     .argument('<name>', 'what the key is for')
     .argument('<scopes...>', 'scopes such as routes:read')
-    .option('--chat <chat...>', 'only these chats: phone numbers, JIDs or group ids')
+    .option('--chat <chat...>', 'only these chats: phone numbers, JIDs, group ids or names')
     .option('--route <route...>', 'only these routes, by name or id')
     .option('--account <account...>', 'only these accounts')
     .option('--expires <time>', 'refuse the key from this time on, such as 2027-01-31T12:00:00Z')
     .action(async (name: string, scopes: readonly string[], only: NewKeyOptions) => {
-      const { chat: chats, route: routes, account: accounts, expires: expiresAt } = only;
-      const ids = routes?.map(async (route) => (await findNamed(cli, '/api/routes', route)).id);
-      const body = { name, scopes, chats, routes: ids && (await Promise.all(ids)), accounts, expiresAt };
+      const { account: accounts, expires: expiresAt } = only;
+      const [chats, routes] = await Promise.all([
+        only.chat && Promise.all(only.chat.map(async (chat) => (await findAddress(cli, chat)).channelId)),
+        only.route &&
+          Promise.all(only.route.map(async (route) => (await findNamed(cli, '/api/routes', route)).id)),
+      ]);
+      const body = { name, scopes, chats, routes, accounts, expiresAt };
       const answer = await (await cli.api()).call<{ data: { key: string } }>('POST', '/api/keys', { body });
       cli.show(answer, () => answer.data.key);
     });
@@ -339,29 +408,84 @@ export function addMessages(parent: Command, cli: Cli): void {
   paged(parent.command('messages'))
     .description('list messages received and sent, newest first, or follow them')
     .option('--account <account>', 'only this account')
-    .option('--chat <chat>', 'only this chat: a phone number, a JID or a group id')
+    .option('--chat <chat>', 'only this chat: a phone number, a JID, a group id or a name')
     .option('--direction <direction>', 'incoming, outgoing or all', 'all')
     .option('--text <text>', 'only messages that contain this text')
     .option('--state <state>', 'only messages in this state, such as dead')
     .option('-f, --follow', `show the last ${BEFORE} messages (or --limit), then each new one, until Ctrl-C`)
     .action(async (options: MessagesOptions) => {
       if (options.follow) return followMessages(cli, options);
-      const { account, chat, direction, text, state } = options;
-      const filter = { accountId: account, channelId: chat, direction, text, state };
-      await showList<z.ZodType<View>>(cli, '/api/messages', filter, {
-        ID: ({ id }) => textOf(id),
-        TIME: (item) => timeOf(item),
-        CHAT: (item) => chatOf(item),
-        NAME: ({ pushName }) => textOf(pushName),
-        STATE: ({ direction, state }) => `${direction === 'outgoing' ? 'sent' : 'received'}: ${state}`,
-        TEXT: (item) => contentOf(item),
-      });
+      const { direction, text, state } = options;
+      const filter = { ...(await chatOption(cli, options)), direction, text, state };
+      const names = new ChatNames(await cli.api());
+      const load = (page: readonly View[]) => names.load(page);
+      await showList<z.ZodType<View>>(
+        cli,
+        '/api/messages',
+        filter,
+        {
+          ID: ({ id }) => textOf(id),
+          TIME: (item) => timeOf(item),
+          CHAT: (item) => chatOf(item),
+          NAME: (item) => names.of(item),
+          STATE: ({ direction, state }) => `${direction === 'outgoing' ? 'sent' : 'received'}: ${state}`,
+          TEXT: (item) => contentOf(item),
+        },
+        load,
+      );
     });
+}
+
+/** The filter by the options `--chat` and `--account`. */
+async function chatOption(cli: Cli, { chat, account }: MessagesOptions): Promise<Partial<ChatAddress>> {
+  if (chat !== undefined) return findAddress(cli, chat, account);
+  return account === undefined ? {} : { accountId: account };
+}
+
+/** Names of the chats of messages: who wrote is known with a message, and the chat is asked for once where nobody did. */
+class ChatNames {
+  readonly #api: Api;
+  readonly #names = new Map<string, string | undefined>();
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  /** Reads the names of the chats that these messages do not tell. */
+  async load(messages: readonly View[]): Promise<void> {
+    for (const { chatId, channelId, pushName, reason } of messages) {
+      const isOfPerson = pushName !== undefined && !isGroup(channelId) && reason !== 'owner-message';
+      if (isOfPerson) this.#names.set(String(chatId), textOf(pushName));
+    }
+    const unknown = messages.map(({ chatId }) => String(chatId)).filter((id) => !this.#names.has(id));
+    await Promise.all([...new Set(unknown)].map((id) => this.#read(id)));
+  }
+
+  /** `Ana`; in a group `Family (Ana)`. */
+  of({ chatId, channelId, pushName }: View): string | undefined {
+    const name = this.#names.get(String(chatId));
+    const writer = isGroup(channelId) ? textOf(pushName) : undefined;
+    return name !== undefined && writer !== undefined ? `${name} (${writer})` : (name ?? writer);
+  }
+
+  /** A name is not worth a failure: the chat has its address. */
+  async #read(id: string): Promise<void> {
+    try {
+      const { data } = await this.#api.call<{ data: View }>('GET', `/api/chats/${part(id)}`);
+      this.#names.set(id, textOf(data.name));
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+    }
+  }
+}
+
+function isGroup(channelId: unknown): boolean {
+  return String(channelId).endsWith('@g.us');
 }
 
 async function followMessages(cli: Cli, options: MessagesOptions): Promise<void> {
   const { limit, cursor } = cli.page;
-  const { account, chat, direction, text, state } = options;
+  const { account, direction, text, state } = options;
   if (cursor !== undefined || text !== undefined || state !== undefined || direction !== 'all') {
     throw new CliUsageError('--follow goes with --account, --chat and --limit only');
   }
@@ -371,11 +495,14 @@ async function followMessages(cli: Cli, options: MessagesOptions): Promise<void>
   }
   const { followEvents } = await import('../service/follow-events.ts');
   const api = await cli.api();
+  const names = new ChatNames(api);
   const feed = new MessageFeed(api, {
-    accountId: account,
-    channelId: chat,
+    ...(await chatOption(cli, options)),
     before,
-    show: (message) => cli.showLine(message, () => lineOf(cli, message)),
+    show: async (message) => {
+      if (!cli.isJson) await names.load([message]);
+      cli.showLine(message, () => lineOf(cli, message, names.of(message)));
+    },
   });
   await followEvents(api, '/api/events', {
     query: { types: 'message,reply', accountId: account },
@@ -386,12 +513,13 @@ async function followMessages(cli: Cli, options: MessagesOptions): Promise<void>
   });
 }
 
-/** `2026-01-31 12:00:00  5493777239922  < Where is my order?`; `<` came in, `>` goes out. */
-function lineOf({ colours }: Cli, message: FeedMessage): string {
+/** `2026-01-31 12:00:00  5493777239922 Ana  < Where is my order?`; `<` came in, `>` goes out. */
+function lineOf({ colours }: Cli, message: FeedMessage, name: string | undefined): string {
   const isSent = message.direction === 'outgoing';
   const arrow = colours.paint(isSent ? 'green' : 'bold', isSent ? '>' : '<');
   const time = colours.paint('dim', timeOf(message) ?? '');
-  return `${time}  ${chatOf(message)}  ${arrow} ${contentOf(message)}`;
+  const chat = [chatOf(message), name].filter(Boolean).join(' ');
+  return `${time}  ${chat}  ${arrow} ${contentOf(message)}`;
 }
 
 function timeOf({ receivedAt, queuedAt }: View): string | undefined {
@@ -472,7 +600,7 @@ interface MessageFeedOptions {
   channelId?: string | undefined;
   /** Messages from before the feed with which it begins, at least 1. */
   before: number;
-  show(message: FeedMessage): void;
+  show(message: FeedMessage): Promise<void>;
 }
 
 interface FeedPage {
@@ -515,7 +643,7 @@ class MessageFeed {
     const { data } = await this.#page({ limit: before });
     if (data.length === before) this.#floor = BigInt(data.at(-1)?.id ?? 0);
     this.#newestMs = nowMs;
-    for (const message of [...data].reverse()) this.#show(message);
+    for (const message of [...data].reverse()) await this.#show(message);
   }
 
   /** Shows what was stored meanwhile. */
@@ -529,14 +657,14 @@ class MessageFeed {
       missed.push(...page.data.filter(isNew));
       cursor = page.next ?? undefined;
     } while (cursor !== undefined);
-    for (const message of missed.reverse()) this.#show(message);
+    for (const message of missed.reverse()) await this.#show(message);
   }
 
   async #load(id: string): Promise<void> {
     // The list, and not the message by its id: it knows every spelling of the chat.
     const { data } = await this.#page({ limit: 1, cursor: String(BigInt(id) + 1n) });
     const [message] = data;
-    if (message?.id === id) this.#show(message);
+    if (message?.id === id) await this.#show(message);
   }
 
   #page(query: { limit: number; since?: string; cursor?: string | undefined }): Promise<FeedPage> {
@@ -546,7 +674,7 @@ class MessageFeed {
     });
   }
 
-  #show(message: FeedMessage): void {
+  async #show(message: FeedMessage): Promise<void> {
     // A draft is not a message before the owner approves it.
     if (message.state === 'draft' || this.#known.has(message.id)) return;
     this.#known.add(message.id);
@@ -554,6 +682,6 @@ class MessageFeed {
     if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
     const storedMs = Date.parse(message.receivedAt ?? message.queuedAt ?? '');
     if (storedMs > (this.#newestMs ?? 0)) this.#newestMs = storedMs;
-    this.#options.show(message);
+    await this.#options.show(message);
   }
 }

@@ -1,12 +1,28 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import type { z } from 'zod';
+import { coveringRoute } from '../../core/routing/covering-route.ts';
 import type { versionView } from '../../features/routes/route-history-api.ts';
 import type { routeView } from '../../features/routes/route-schemas.ts';
 import { MAX_YAML_BYTES, parseYaml } from '../../infra/operations/form.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
 import { fields, oneLine, relativeTime } from '../output/table.ts';
-import { asking, change, findNamed, paged, part, showList, showOne, textOf, type View } from './lists.ts';
+import {
+  asking,
+  type Changed,
+  change,
+  changedText,
+  findAddress,
+  findNamed,
+  linesOf,
+  paged,
+  part,
+  showList,
+  showOne,
+  textOf,
+  type View,
+} from './lists.ts';
 
 const ROUTE = 'its name, its id, or the start of its id';
 
@@ -27,6 +43,7 @@ export function addRoutes(parent: Command, cli: Cli): void {
     .description('list routes in the order in which they are checked')
     .action(async () => {
       const kinds = await (await cli.api()).call<Kinds>('GET', '/api/agent-kinds');
+      let inOrder: ReadonlyArray<z.output<typeof routeView>> = [];
       await showList<typeof routeView>(
         cli,
         '/api/routes',
@@ -40,6 +57,13 @@ export function addRoutes(parent: Command, cli: Cli): void {
           KIND: (route) => kindOf(route, kinds),
           AGENT: ({ agentEndpoint }) => textOf(agentEndpoint),
           ENABLED: ({ enabled }) => (enabled === false ? 'no' : 'yes'),
+          'COVERED BY': (route) => {
+            const covering = coveringRoute(route, inOrder);
+            return textOf(covering?.name ?? covering?.id);
+          },
+        },
+        async (all) => {
+          inOrder = all;
         },
       );
     });
@@ -54,7 +78,10 @@ export function addRoutes(parent: Command, cli: Cli): void {
       'add a route to the agent at an address, or from a file with JSON or YAML, or - for standard input',
     )
     .argument('<address or file>', 'http://localhost:8000, or a file with the body of POST /api/routes')
-    .option('--chat <chat>', 'of an address: a phone number, a JID or a group id; default: * for every chat')
+    .option(
+      '--chat <chat>',
+      'of an address: a number, a JID, a group id or a name; default: * for every chat',
+    )
     .option('--name <name>', 'of an address: name of the route')
     .option('--account <account>', 'of an address: only messages of this account')
     .action(async (from: string, options: NewRouteOptions) => {
@@ -99,11 +126,11 @@ export function addRoutes(parent: Command, cli: Cli): void {
   routes
     .command('explain')
     .description('show which route answers a message, and why')
-    .argument('<chat>', 'a phone number, a JID or a group id')
+    .argument('<chat>', 'a phone number, a JID, a group id or a name')
     .argument('<text>', 'text of the message')
     .option('--account <account>', 'id of the account')
-    .action(async (channelId: string, text: string, { account }: { account?: string }) => {
-      const body = { channelId, text, ...(account !== undefined && { accountId: account }) };
+    .action(async (chat: string, text: string, { account }: { account?: string }) => {
+      const body = { ...(await findAddress(cli, chat, account)), text };
       const api = await cli.api();
       const answer = await api.call<{ data: Explanation }>('POST', '/api/routes/explain', { body });
       cli.show(answer, () => explanationText(answer.data));
@@ -148,11 +175,11 @@ async function addFound(
   }
   const body = {
     ...data.route,
-    ...(chat !== undefined && { channelId: chat }),
-    ...(name !== undefined && { name }),
     ...(account !== undefined && { accountId: account }),
+    ...(chat !== undefined && (await findAddress(cli, chat, account))),
+    ...(name !== undefined && { name }),
   };
-  const answer = await api.call<{ message: string; data: View }>('POST', '/api/routes', { body });
+  const answer = await api.call<Changed & { data: View }>('POST', '/api/routes', { body });
   cli.show(answer, () =>
     [
       fields([
@@ -162,7 +189,7 @@ async function addFound(
         ['chat', textOf(answer.data.channelId)],
         ['id', textOf(answer.data.id)],
       ]),
-      answer.message,
+      changedText(answer),
     ].join('\n'),
   );
 }
@@ -199,10 +226,8 @@ function probeText({ kind, isProbed, findings, about, milliseconds }: Probe): st
   ].join('\n');
 }
 
-interface Changed {
-  message: string;
+interface ChangedTable extends Changed {
   data: { version: number; changes: readonly RouteChange[]; unchanged?: number };
-  warnings?: ReadonlyArray<{ code: string; field?: string; message: string }>;
 }
 
 /** The commands of `wa2ai routes` that concern the whole table: as a file, and its versions. */
@@ -232,7 +257,7 @@ function addRouteVersions(routes: Command, cli: Cli): void {
       const query = { ...(dryRun && { dryRun }), ...(prune && { prune }) };
       if (prune && !dryRun) await cli.confirm('Routes that the file does not have will be deleted.');
       const text = { type: 'application/yaml', content: textOfFile(file) };
-      const answer = await (await cli.api()).call<Changed>('POST', '/api/routes/apply', { query, text });
+      const answer = await (await cli.api()).call<ChangedTable>('POST', '/api/routes/apply', { query, text });
       show(cli, answer);
     });
   paged(routes.command('history'))
@@ -241,7 +266,7 @@ function addRouteVersions(routes: Command, cli: Cli): void {
     .action(async (version: string | undefined) => {
       if (version !== undefined) {
         const api = await cli.api();
-        const answer = await api.call<Changed>('GET', `/api/routes/history/${part(version)}`);
+        const answer = await api.call<ChangedTable>('GET', `/api/routes/history/${part(version)}`);
         cli.show(answer, () => changesText(answer.data.changes));
         return;
       }
@@ -270,7 +295,7 @@ function addRouteVersions(routes: Command, cli: Cli): void {
         await cli.confirm(
           `Routes added after version ${version} will be deleted, and changed ones replaced.`,
         );
-      const answer = await (await cli.api()).call<Changed>('POST', '/api/routes/rollback', {
+      const answer = await (await cli.api()).call<ChangedTable>('POST', '/api/routes/rollback', {
         query: dryRun ? { dryRun } : {},
         body: { version: Number(version) },
       });
@@ -278,17 +303,9 @@ function addRouteVersions(routes: Command, cli: Cli): void {
     });
 }
 
-function show(cli: Cli, answer: Changed): void {
-  const { message, data, warnings = [] } = answer;
-  cli.show(answer, () =>
-    [
-      changesText(data.changes),
-      ...warnings.map(
-        ({ code, field, message: text }) => `Warning ${code}: ${textOf(field ?? '')} ${textOf(text)}`,
-      ),
-      `${message} Version ${data.version}.`,
-    ].join('\n'),
-  );
+function show(cli: Cli, answer: ChangedTable): void {
+  const { changes, version } = answer.data;
+  cli.show(answer, () => [changesText(changes), `${changedText(answer)} Version ${version}.`].join('\n'));
 }
 
 /** @throws {CliError} the file cannot be written */
@@ -369,7 +386,7 @@ function explanationText({ decision, outcome, sentence, trace, policies = [], ca
     `${decision === 'route' && outcome === 'no-answer' ? 'No answer: ' : ''}${textOf(sentence)}`,
     ...(rules.length > 0 ? ['', 'Rules, in the order in which they are checked:', ...rules] : []),
     ...(decided.length > 0 ? ['', 'Policies:', ...decided] : []),
-    ...(call ? ['', 'Request to the agent:', JSON.stringify(call, null, 2)] : []),
+    ...(call ? ['', 'Request to the agent:', ...linesOf(call).map((line) => `  ${line}`)] : []),
   ].join('\n');
 }
 

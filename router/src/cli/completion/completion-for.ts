@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { isAddress } from '../commands/lists.ts';
 import type { Api } from '../service/api.ts';
 
 /** A word that may follow a command. */
@@ -7,9 +8,9 @@ interface Word {
   help: string;
 }
 
-/** A command with the words that may follow it. */
+/** A command, or one of its options that needs one of some values, with the words that may follow it. */
 interface Place {
-  /** `wa2ai accounts` */
+  /** `wa2ai accounts`, `wa2ai logs --level` */
   path: string;
   words: readonly Word[];
   /** What its first argument names, of which the service has a list. */
@@ -26,32 +27,57 @@ const NAMED_LISTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The words by which a command may name the things of a list: a name without spaces, else an id.
+ * The words by which a command may name the things of a list: a name without spaces that only one has, else an id; of a chat its
+ * address, which also commands accept that take no id.
  * @throws {CliError} the list cannot be read
  */
 export async function namesOf(api: Pick<Api, 'call'>, argument: string): Promise<string[]> {
   const path = NAMED_LISTS[argument];
   if (path === undefined) return [];
   const { data } = await api.call<{ data: ReadonlyArray<Record<string, unknown>> }>('GET', path);
-  return data
-    .flatMap(({ name, id }) => String([name, id].find((word) => isWord(word)) ?? ''))
-    .filter(Boolean);
+  const names = data.map(({ name }) => String(name).toLowerCase());
+  return data.flatMap(({ name, id, channelId }) => {
+    const other = channelId === undefined || argument !== 'chat' ? id : addressOf(String(channelId));
+    const isOnly = names.filter((each) => each === String(name).toLowerCase()).length === 1;
+    const word = isOnly && isWord(name) && !isAddress(name) ? name : other;
+    return isWord(word) ? [word] : [];
+  });
 }
 
-function isWord(value: unknown): boolean {
+/** A number with its `+`, without which it would be an id. */
+function addressOf(channelId: string): string {
+  return /^\d+$/.test(channelId) ? `+${channelId}` : channelId;
+}
+
+function isWord(value: unknown): value is string {
   return typeof value === 'string' && /^[\p{L}\p{N}._@+-]+$/u.test(value);
 }
 
 /** The script by which a shell completes the commands and options of the program. */
 export function completionFor(shell: 'bash' | 'zsh' | 'fish', program: Command): string {
-  const places = [program, ...descendantsOf(program)].map((command): Place => {
+  const places = [program, ...descendantsOf(program)].flatMap((command): Place[] => {
+    const path = pathOf(command);
     const [argument] = command.registeredArguments;
-    const names = argument && Object.hasOwn(NAMED_LISTS, argument.name()) ? argument.name() : undefined;
-    return { path: pathOf(command), words: wordsOf(command), ...(names !== undefined && { names }) };
+    const options = command.options.map(
+      ({ long, flags, argChoices = [] }): Place => ({
+        path: `${path} ${long}`,
+        words: argChoices.map((text) => ({ text, help: '' })),
+        ...namesIn(/<([a-z]+)/.exec(flags)?.[1]),
+      }),
+    );
+    return [
+      { path, words: wordsOf(command), ...namesIn(argument?.name()) },
+      ...options.filter(({ words, names }) => words.length > 0 || names !== undefined),
+    ];
   });
   if (shell === 'bash') return bash(places);
   if (shell === 'zsh') return zsh(places);
   return fish(places);
+}
+
+/** The list whose names an argument takes, if there is one. */
+function namesIn(argument = ''): { names?: string } {
+  return Object.hasOwn(NAMED_LISTS, argument) ? { names: argument } : {};
 }
 
 function wordsOf(command: Command): Word[] {
@@ -67,10 +93,11 @@ function wordsOf(command: Command): Word[] {
   return [...new Map(words.map((word) => [word.text, word])).values()];
 }
 
-/** The loop by which bash and zsh find the command before the cursor: `$path` becomes `wa2ai accounts list`. */
+/** The loop by which bash and zsh find the command before the cursor: `$place` becomes `wa2ai accounts list`. A value ends an option. */
 function walk(places: readonly Place[], words: string): string {
   const known = places.map(({ path }) => `"${path}"`).filter((path) => path !== '"wa2ai"');
   return `  for word in ${words}; do
+    place="\${place%% --*}"
     case "$place $word" in
       ${known.join('|')}) place="$place $word" ;;
     esac
@@ -79,8 +106,9 @@ function walk(places: readonly Place[], words: string): string {
 
 function bash(places: readonly Place[]): string {
   const cases = places.map(({ path, words, names }) => {
-    const list = words.map(({ text }) => text).join(' ');
-    return `    "${path}") words="${list}${names === undefined ? '' : ` $(wa2ai names ${names} 2>/dev/null)`}" ;;`;
+    const list = words.map(({ text }) => text);
+    if (names !== undefined) list.push(`$(wa2ai names ${names} 2>/dev/null)`);
+    return `    "${path}") words="${list.join(' ')}" ;;`;
   });
   return `# bash completion of wa2ai: source <(wa2ai completion bash)
 _wa2ai() {
@@ -132,6 +160,7 @@ function fish(places: readonly Place[]): string {
 function __wa2ai_at
   set -l place wa2ai
   for word in (commandline -opc)[2..]
+    set place (string replace -r ' --.*' '' -- $place)
     contains -- "$place $word" ${known}; and set place "$place $word"
   end
   test "$place" = "$argv[1]"

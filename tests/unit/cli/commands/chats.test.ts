@@ -49,6 +49,72 @@ describe('wa2ai send --wait with a key that may only send', () => {
   });
 });
 
+describe('wa2ai send --delete', () => {
+  it('asks before a message is deleted for everyone', async () => {
+    const words = ['send', '+5493777239922', '--delete', '4712', '--url', api.url];
+    expect(await runWa2ai(words)).toMatchObject({ code: 2, errors: expect.stringContaining('add --yes') });
+    expect(await runWa2ai(words, { answer: 'n' })).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/^Message 4712 will be deleted for everyone.*Nothing was changed\.\n$/),
+    });
+    // It gets as far as the service, which knows no such message.
+    expect((await runWa2ai(words, { answer: 'y' })).errors).toMatch(
+      /wa2ai: The field "delete" is not the id of a message sent to the chat\.\n$/,
+    );
+  });
+});
+
+describe('wa2ai chats list', () => {
+  it('shows the chats of a route, by its name, and those that need an operator', async () => {
+    const asked: string[] = [];
+    const { url } = await serverOf((request, response) => {
+      const { pathname, search } = new URL(request.url ?? '', 'http://service');
+      if (pathname === '/api/chats') asked.push(search);
+      const chat = { id: '7', channelId: '5493777239922', name: 'Ana', needs: ['draft', 'failed'] };
+      const data = pathname === '/api/chats' ? [chat] : [{ id: '01a214f1-f071', name: 'VIP desk' }];
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ success: true, data }));
+    });
+    const { output } = await runWa2ai(['chats', 'list', '--route', 'vip desk', '--needs', '--url', url]);
+    expect(asked).toEqual(['?routeId=01a214f1-f071&needsYou=true']);
+    expect(output).toContain('draft, failed');
+  });
+});
+
+describe('wa2ai messages', () => {
+  it('names the chat of each message, also of one sent and of a group', async () => {
+    const asked: string[] = [];
+    const { url } = await serverOf((request, response) => {
+      const { pathname } = new URL(request.url ?? '', 'http://service');
+      if (pathname !== '/api/messages') asked.push(pathname);
+      const person = { chatId: '7', channelId: '5493777239922' };
+      const group = { chatId: '8', channelId: '12036304@g.us' };
+      const rows = [
+        { id: '5', ...group, direction: 'outgoing', state: 'read' },
+        { id: '4', ...group, direction: 'incoming', state: 'answered', pushName: 'Bo' },
+        { id: '3', ...person, direction: 'outgoing', state: 'read' },
+        {
+          id: '2',
+          ...person,
+          direction: 'incoming',
+          state: 'ignored',
+          reason: 'owner-message',
+          pushName: 'Me',
+        },
+        { id: '1', ...person, direction: 'incoming', state: 'answered', pushName: 'Ana' },
+      ];
+      const data = pathname === '/api/messages' ? rows : { id: '8', name: 'Family' };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ success: true, data }));
+    });
+    const { output } = await runWa2ai(['messages', '--url', url]);
+    const names = output
+      .trim()
+      .split('\n')
+      .map((row) => row.split(/ {2,}/)[2]);
+    expect(names).toEqual(['NAME', 'Family', 'Family (Bo)', 'Ana', 'Ana', 'Ana']);
+    expect(asked).toEqual(['/api/chats/8']);
+  });
+});
+
 describe('the name of a chat', () => {
   it('is looked for also behind pages without it', async () => {
     const { url } = await serverOf((request, response) => {
@@ -70,11 +136,10 @@ describe('the name of a chat', () => {
         aMessage('default', person, { sender: { ...person, pushName } }),
         'n1',
       );
-      return chatId;
+      return { id: chatId, phone: String(person.phone) };
     };
-    const id = await add('Ana');
-    await add('Berta');
-    await add('Berta');
+    const { id, phone } = await add('Ana');
+    const others = [await add('Berta'), await add('Berta'), await add('Anabel')];
     expect((await wa2ai('chats', 'show', 'ana')).output).toContain(`id: ${id}\n`);
     expect(await wa2ai('chats', 'pause', 'Berta')).toMatchObject({
       code: 1,
@@ -83,7 +148,21 @@ describe('the name of a chat', () => {
       ),
     });
     expect((await wa2ai('chats', 'show', 'Nobody')).errors).toContain('No chat has the name "Nobody".');
-    expect((await wa2ai('names', 'chat')).output).toBe('Berta\nBerta\nAna\n');
+    expect((await wa2ai('chats', 'show', 'anab')).output).toContain(`id: ${others[2]?.id}\n`);
+
+    expect((await wa2ai('send', 'ana', 'hi')).code).toBe(0);
+    expect((await wa2ai('routes', 'explain', 'ANA', 'hi', '--json')).output).toContain(`"${phone}"`);
+    expect(await wa2ai('send', 'Anab', 'hi')).toMatchObject({
+      code: 1,
+      errors: 'wa2ai: No chat has the name "Anab". wa2ai chats list shows all.\n',
+    });
+    expect((await wa2ai('send', 'Berta', 'hi')).errors).toContain(
+      `Use an address: ${others[1]?.phone} (Berta)`,
+    );
+
+    const words = (await wa2ai('names', 'chat')).output.trim().split('\n');
+    const numbers = others.slice(0, 2).map((other) => `+${other.phone}`);
+    expect(words.sort()).toEqual([...numbers, 'Ana', 'Anabel'].sort());
     expect((await wa2ai('names', 'account')).output).toBe('default\n');
     expect(await runWa2ai(['names', 'route', '--url', 'http://127.0.0.1:9'])).toMatchObject({
       code: 3,

@@ -67,6 +67,27 @@ describe('wa2ai routes', () => {
     ]);
   });
 
+  it('are listed with the route that takes each of their messages', async () => {
+    for (const name of ['first', 'second']) {
+      await api.call('POST', '/api/routes', { name, channelId: '*', config: { echo: {} } });
+    }
+    const [head, ...rows] = (await wa2ai('routes', 'list')).output.trimEnd().split('\n');
+    expect(head).toMatch(/ENABLED {2}COVERED BY$/);
+    expect(rows.map((row) => row.split(/ {2,}/).slice(-2))).toEqual([
+      ['echo', 'yes'],
+      ['yes', 'first'],
+    ]);
+  });
+
+  it('are added with what the service warns of', async () => {
+    api.app.routeProbe.findings = async () => [
+      { code: 'AGENT_UNREACHABLE', field: 'agentEndpoint', message: 'It cannot be reached.' },
+    ];
+    expect((await wa2ai('routes', 'add', await fileOf(YAML))).output).toBe(
+      'Warning AGENT_UNREACHABLE: agentEndpoint It cannot be reached.\nRoute created.\n',
+    );
+  });
+
   it('are shown with a line for each field', async () => {
     const config = { echo: { prefix: 'a\nb' }, failure: { fallbackText: 'Later.' } };
     const { body } = await api.call('POST', '/api/routes', { name: 'x', channelId: '*', config });

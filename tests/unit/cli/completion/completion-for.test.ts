@@ -26,6 +26,17 @@ describe('wa2ai completion', () => {
     expect(bashWords(output, ['status', '--js'])).toEqual(['--json']);
   });
 
+  it('offers the values of options, until one is there', async () => {
+    const { output } = await runWa2ai(['completion', 'bash']);
+    const script = `wa2ai() { echo "$2s-of-the-service"; }\n${output}`;
+    expect(bashWords(script, ['logs', '--level', 'w'])).toEqual(['warn']);
+    expect(bashWords(script, ['logs', '--level', 'warn', '--fol'])).toEqual(['--follow']);
+    expect(bashWords(script, ['logs', '--follow', '--account', ''])).toEqual(['accounts-of-the-service']);
+    expect(bashWords(script, ['messages', '--chat', 'ch'])).toEqual(['chats-of-the-service']);
+    expect(bashWords(script, ['chats', 'list', '--route', 'r'])).toEqual(['routes-of-the-service']);
+    expect(bashWords(script, ['send', 'ch'])).toEqual(['chats-of-the-service']);
+  });
+
   it.each(['zsh', 'fish'] as const)('writes a script that %s reads', async (shell) => {
     const { code, output } = await runWa2ai(['completion', shell]);
     expect(code).toBe(0);
