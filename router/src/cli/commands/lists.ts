@@ -7,7 +7,7 @@ import type { agentView } from '../../features/hosting/feature.ts';
 import type { deadLetterView } from '../../infra/operations/log-schemas.ts';
 import type { Cli } from '../cli.ts';
 import { CliError, CliUsageError, EXIT } from '../exit-code.ts';
-import { absoluteTime, oneLine, relativeTime, table, visible } from '../output/table.ts';
+import { absoluteTime, oneLine, relativeTime, shortTime, table, visible } from '../output/table.ts';
 import type { Api, Query } from '../service/api.ts';
 import type { StreamEvent } from '../service/follow-events.ts';
 
@@ -80,9 +80,8 @@ export async function findNamed(cli: Cli, path: string, text: string): Promise<{
   const found = named.length > 0 || text.length < 4 ? named : things.filter(({ id }) => id.startsWith(text));
   const [first, ...others] = found;
   if (first && others.length > 0) {
-    throw new CliError(
-      `Several are named "${oneLine(text)}". Use an id: ${found.map(({ id }) => id).join(', ')}.`,
-    );
+    const names = found.map(({ id, name }) => (name === id ? id : `${id} (${name})`));
+    throw new CliError(`Several are named "${oneLine(text)}". Use an id: ${names.join(', ')}.`);
   }
   return first ?? { id: text, name: oneLine(text) };
 }
@@ -197,11 +196,11 @@ export async function change(
   ifMatch?: string,
 ): Promise<void> {
   const api = await cli.api();
-  const answer = await api.call<Changed | undefined>(method, path, {
+  const { body: answer, coveredBy } = await api.answer<Changed | undefined>(method, path, {
     ...(body !== undefined && { body }),
     ...(ifMatch !== undefined && { headers: { 'if-match': ifMatch } }),
   });
-  cli.show(answer ?? { success: true }, () => changedText(answer ?? {}));
+  cli.show(answer ?? { success: true }, () => changedText(answer ?? {}, coveredBy));
 }
 
 /** The answer to a change. */
@@ -210,8 +209,15 @@ export interface Changed {
   warnings?: ReadonlyArray<{ code: string; field?: string; message: string }>;
 }
 
-/** The sentence of an answer, after a line for each warning. */
-export function changedText({ message = 'Done.', warnings = [] }: Changed): string {
+/**
+ * The sentence of an answer, after a line for each warning.
+ * @param coveredBy id of the route that takes each message of a stored one
+ */
+export function changedText({ message = 'Done.', warnings = [] }: Changed, coveredBy?: string): string {
+  if (coveredBy !== undefined) {
+    const covered = `The route gets no message: ${oneLine(coveredBy)} is checked before it and takes each of them.`;
+    return changedText({ message, warnings: [...warnings, { code: 'COVERED', message: covered }] });
+  }
   const lines = warnings.map(({ code, field, message: text }) =>
     [`Warning ${code}:`, textOf(field), textOf(text)].filter(Boolean).join(' '),
   );
@@ -284,7 +290,7 @@ export function addAudit(parent: Command, cli: Cli): void {
         {},
         {
           SEQ: ({ seq }) => textOf(seq),
-          TIME: ({ at }) => absoluteTime(String(at)),
+          TIME: ({ at }) => columnTime(cli, String(at)),
           CALLER: ({ caller, keyId }) => textOf(keyId ?? caller),
           ACTION: ({ action }) => textOf(action),
           OBJECT: ({ object }) => textOf(object),
@@ -425,10 +431,10 @@ export function addMessages(parent: Command, cli: Cli): void {
         filter,
         {
           ID: ({ id }) => textOf(id),
-          TIME: (item) => timeOf(item),
+          TIME: (item) => columnTime(cli, storedAt(item)),
           CHAT: (item) => chatOf(item),
           NAME: (item) => names.of(item),
-          STATE: ({ direction, state }) => `${direction === 'outgoing' ? 'sent' : 'received'}: ${state}`,
+          STATE: ({ direction, state }) => `${direction === 'outgoing' ? '>' : '<'} ${state}`,
           TEXT: (item) => contentOf(item),
         },
         load,
@@ -517,14 +523,18 @@ async function followMessages(cli: Cli, options: MessagesOptions): Promise<void>
 function lineOf({ colours }: Cli, message: FeedMessage, name: string | undefined): string {
   const isSent = message.direction === 'outgoing';
   const arrow = colours.paint(isSent ? 'green' : 'bold', isSent ? '>' : '<');
-  const time = colours.paint('dim', timeOf(message) ?? '');
+  const time = colours.paint('dim', absoluteTime(storedAt(message)));
   const chat = [chatOf(message), name].filter(Boolean).join(' ');
   return `${time}  ${chat}  ${arrow} ${contentOf(message)}`;
 }
 
-function timeOf({ receivedAt, queuedAt }: View): string | undefined {
-  const time = receivedAt ?? queuedAt;
-  return typeof time === 'string' ? absoluteTime(time) : undefined;
+function storedAt({ receivedAt, queuedAt }: View): string {
+  return String(receivedAt ?? queuedAt);
+}
+
+/** A time in a table: short in a terminal, where it would be cut. */
+function columnTime({ host }: Cli, time: string): string {
+  return host.columns === undefined ? absoluteTime(time) : shortTime(time, host.now());
 }
 
 /** The text, after what the message has besides it: `[image] Our menu`. */

@@ -51,15 +51,16 @@ export function addRoutes(parent: Command, cli: Cli): void {
         {
           ID: ({ id }) => textOf(id),
           NAME: ({ name }) => textOf(name),
-          ACCOUNT: ({ accountId }) => textOf(accountId),
+          ACCOUNT: ({ accountId }) =>
+            inOrder.some((other) => other.accountId !== accountId) ? textOf(accountId) : undefined,
           CHAT: ({ channelId }) => textOf(channelId),
           WHEN: (route) => conditionsOf(route),
           KIND: (route) => kindOf(route, kinds),
           AGENT: ({ agentEndpoint }) => textOf(agentEndpoint),
-          ENABLED: ({ enabled }) => (enabled === false ? 'no' : 'yes'),
-          'COVERED BY': (route) => {
+          STATE: (route) => {
             const covering = coveringRoute(route, inOrder);
-            return textOf(covering?.name ?? covering?.id);
+            if (!route.enabled) return 'off';
+            return covering && `covered by ${textOf(covering.name ?? covering.id)}`;
           },
         },
         async (all) => {
@@ -179,7 +180,9 @@ async function addFound(
     ...(chat !== undefined && (await findAddress(cli, chat, account))),
     ...(name !== undefined && { name }),
   };
-  const answer = await api.call<Changed & { data: View }>('POST', '/api/routes', { body });
+  const { body: answer, coveredBy } = await api.answer<Changed & { data: View }>('POST', '/api/routes', {
+    body,
+  });
   cli.show(answer, () =>
     [
       fields([
@@ -189,7 +192,7 @@ async function addFound(
         ['chat', textOf(answer.data.channelId)],
         ['id', textOf(answer.data.id)],
       ]),
-      changedText(answer),
+      changedText(answer, coveredBy),
     ].join('\n'),
   );
 }

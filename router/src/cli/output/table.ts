@@ -75,6 +75,14 @@ export function absoluteTime(time: string | Date): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+/** The same for a narrow column: `12:58:00` today, `01-31 12:58` this year, else the day. */
+export function shortTime(time: string | Date, nowMs: number): string {
+  const whole = absoluteTime(time);
+  const now = absoluteTime(new Date(nowMs));
+  if (whole.slice(0, 10) === now.slice(0, 10)) return whole.slice(11);
+  return whole.slice(0, 4) === now.slice(0, 4) ? whole.slice(5, 16) : whole.slice(0, 10);
+}
+
 /** Sequences that colour text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins them
 const COLOUR = /\u001b\[\d+m/g;

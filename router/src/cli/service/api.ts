@@ -29,6 +29,8 @@ interface ApiAnswer<Body> {
   body: Body;
   /** Of what the call read or changed. */
   etag?: string;
+  /** Of a stored route: id of the route before it that takes each of its messages. */
+  coveredBy?: string;
 }
 
 /** The REST API of the running service, over its Unix socket or its URL. */
@@ -58,8 +60,12 @@ export class Api {
     const body = jsonOf(await textOf(response, this.name));
     const status = response.statusCode ?? 0;
     if (isGood(status) || request.accept?.includes(status)) {
-      const { etag } = response.headers;
-      return { status, body: body as Body, ...(etag !== undefined && { etag }) };
+      const { etag, 'x-wa2ai-covered-by': covering } = response.headers;
+      return {
+        ...{ status, body: body as Body },
+        ...(etag !== undefined && { etag }),
+        ...(covering !== undefined && { coveredBy: String(covering) }),
+      };
     }
     throw this.#refusal(status, body);
   }

@@ -129,9 +129,7 @@ describe('the commands of wa2ai', () => {
     const [route] = JSON.parse((await wa2ai('routes', 'list', '--json')).output).data;
     await writeFile(file, '{"name":"shop"}');
     expect((await wa2ai('routes', 'edit', route.id, file)).code).toBe(0);
-    expect((await wa2ai('routes', 'list')).output).toMatch(
-      / shop +default +\* +adk +http:\/\/localhost:8000 +yes/,
-    );
+    expect((await wa2ai('routes', 'list')).output).toMatch(/ shop +\* +adk +http:\/\/localhost:8000\n/);
     expect((await wa2ai('routes', 'explain', '+5493777239922', 'hola')).output).toContain('Route "shop"');
     expect((await wa2ai('routes', 'remove', route.id, '--yes')).code).toBe(0);
     expect((await wa2ai('routes', 'list')).output).toBe('There are none.\n');
@@ -296,7 +294,7 @@ describe('a route in a terminal of 80 columns', () => {
     const several = await wa2ai('routes', 'show', 'Night shift');
     expect([several.code, several.errors]).toEqual([
       1,
-      `wa2ai: Several are named "Night shift". Use an id: ${ids[1]}, ${ids[2]}.\n`,
+      `wa2ai: Several are named "Night shift". Use an id: ${ids[1]} (Night shift), ${ids[2]} (night shift).\n`,
     ]);
     expect((await wa2ai('routes', 'list')).output).toContain(ids[0]);
     for (const id of ids) await wa2ai('routes', 'remove', id, '--yes');

@@ -102,14 +102,18 @@ describe('wa2ai messages', () => {
         },
         { id: '1', ...person, direction: 'incoming', state: 'answered', pushName: 'Ana' },
       ];
-      const data = pathname === '/api/messages' ? rows : { id: '8', name: 'Family' };
+      const at = '2026-01-31T12:00:00.000Z';
+      const data =
+        pathname === '/api/messages'
+          ? rows.map((row) => ({ ...row, receivedAt: at }))
+          : { id: '8', name: 'Family' };
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ success: true, data }));
     });
     const { output } = await runWa2ai(['messages', '--url', url]);
     const names = output
       .trim()
       .split('\n')
-      .map((row) => row.split(/ {2,}/)[2]);
+      .map((row) => row.split(/ {2,}/)[3]);
     expect(names).toEqual(['NAME', 'Family', 'Family (Bo)', 'Ana', 'Ana', 'Ana']);
     expect(asked).toEqual(['/api/chats/8']);
   });

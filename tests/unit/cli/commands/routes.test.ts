@@ -61,22 +61,37 @@ describe('wa2ai routes', () => {
     }
     const rows = (await wa2ai('routes', 'list')).output.split('\n').slice(1, 4);
     expect(rows.map((row) => row.split(/ {2,}/).slice(1))).toEqual([
-      ['Ana', 'default', '5493777239922', 'text /^order/', 'echo', 'yes'],
-      ['first', 'default', '*', 'text /^order/, hours, timeZone', 'echo', 'yes'],
-      ['all', 'default', '*', 'text /^order/', 'echo', 'yes'],
+      ['Ana', '5493777239922', 'text /^order/', 'echo'],
+      ['first', '*', 'text /^order/, hours, timeZone', 'echo'],
+      ['all', '*', 'text /^order/', 'echo'],
     ]);
   });
 
   it('are listed with the route that takes each of their messages', async () => {
-    for (const name of ['first', 'second']) {
-      await api.call('POST', '/api/routes', { name, channelId: '*', config: { echo: {} } });
+    for (const [name, enabled] of [
+      ['third', false],
+      ['first', true],
+    ] as const) {
+      await api.call('POST', '/api/routes', {
+        name,
+        channelId: '*',
+        config: { echo: {} },
+        enabled,
+        priority: 1,
+      });
     }
+    const added = await fileOf('{ "name": "second", "channelId": "*", "config": { "echo": {} } }');
+    expect((await wa2ai('routes', 'add', added)).output).toMatch(
+      /^Warning COVERED: The route gets no message: [\w-]{36} is checked before it .*\nRoute created\.\n$/,
+    );
     const [head, ...rows] = (await wa2ai('routes', 'list')).output.trimEnd().split('\n');
-    expect(head).toMatch(/ENABLED {2}COVERED BY$/);
-    expect(rows.map((row) => row.split(/ {2,}/).slice(-2))).toEqual([
-      ['echo', 'yes'],
-      ['yes', 'first'],
-    ]);
+    expect(head).toMatch(/KIND {2}STATE$/);
+    const states = rows.map((row) => row.split(/ {2,}/)).map(([, name, , , state]) => [name, state]);
+    expect(Object.fromEntries(states)).toEqual({
+      first: undefined,
+      second: 'covered by first',
+      third: 'off',
+    });
   });
 
   it('are added with what the service warns of', async () => {
