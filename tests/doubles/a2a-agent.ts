@@ -13,6 +13,7 @@ import {
 } from '@a2a-js/sdk/server';
 import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from '@a2a-js/sdk/server/express';
 import express, { type Request, type Response } from 'express';
+import { unusedPort } from '../support/unused-port.ts';
 
 /** States of a task, in the enumeration of the protocol. */
 const STATE = {
@@ -83,7 +84,7 @@ export class A2aDouble {
 
   static async start(options: A2aDoubleOptions = {}): Promise<A2aDouble> {
     const app = express();
-    const server = app.listen(options.port ?? 0, '127.0.0.1');
+    const server = app.listen(options.port ?? (await unusedPort()), '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     const agent = new A2aDouble(server, options);
     agent.#mount(app);

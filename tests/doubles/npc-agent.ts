@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { unusedPort } from '../support/unused-port.ts';
 
 /** A task of the double, as `task.status` shows it. */
 export interface NpcDoubleTask {
@@ -62,7 +63,8 @@ export class NpcDouble {
 
   static async start(options: NpcDoubleOptions = {}): Promise<NpcDouble> {
     const agent = new NpcDouble(options);
-    await new Promise<void>((resolve) => agent.#server.listen(options.port ?? 0, '127.0.0.1', resolve));
+    const port = options.port ?? (await unusedPort());
+    await new Promise<void>((resolve) => agent.#server.listen(port, '127.0.0.1', resolve));
     agent.#url = `http://127.0.0.1:${(agent.#server.address() as AddressInfo).port}`;
     return agent;
   }

@@ -1,9 +1,9 @@
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { AbiStandIn } from '../fixtures/abi-agent-server.d.ts';
 import { startAbiMockAgent } from '../fixtures/abi-mock-agent.js';
 import { abiFunctions } from '../support/abi.ts';
 import { TestBed } from '../support/test-bed.ts';
+import { unusedPort } from '../support/unused-port.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 
 let bed: TestBed;
@@ -48,7 +48,7 @@ describe('An ABI agent that is unavailable', () => {
   });
 
   it('because it has not started is called when it has, and answers once', async () => {
-    const port = await freePort();
+    const port = await unusedPort();
     const person = await personAt(`http://127.0.0.1:${port}`);
     const id = await person.say('/add 2 40', { to: bed.phone });
     const refused = ({ msg, error }: { msg: string; error?: unknown }) =>
@@ -158,12 +158,3 @@ describe('A crash', () => {
     expect(person.received.map(({ text }) => text)).toEqual(['2', '42', '6']);
   });
 });
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
-}

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { repositoryRoot } from './repository.ts';
+import { unusedPort } from './unused-port.ts';
 
 const PACKAGE = join(repositoryRoot, 'tests/adk-server');
 const CLI = join(PACKAGE, 'node_modules/@google/adk-devtools/dist/esm/cli_entrypoint.js');
@@ -54,22 +53,6 @@ export async function startAdkServer({ a2aToken }: { a2aToken?: string } = {}): 
   } catch (error) {
     await stop(child);
     throw error;
-  }
-}
-
-/** A free port below those that the kernel chooses: no other test takes it before the server does. */
-async function unusedPort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 30_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
   }
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { repositoryRoot } from './repository.ts';
+import { unusedPort } from './unused-port.ts';
 import { END_WITH_PARENT } from './wa2ai-process.ts';
 
 /** The mock ADK agent as its own process; see tests/fixtures/adk-mock-agent.js for its switches. */
@@ -23,7 +24,12 @@ export class MockAgent {
   static async start(
     options: { appName?: string; port?: number; switches?: string[]; endWithParent?: boolean } = {},
   ): Promise<MockAgent> {
-    const { appName = 'test_agent', port = 0, switches = [], endWithParent = false } = options;
+    const {
+      appName = 'test_agent',
+      port = await unusedPort(),
+      switches = [],
+      endWithParent = false,
+    } = options;
     const file = join(repositoryRoot, 'tests/fixtures/adk-mock-agent.js');
     const preload = endWithParent ? END_WITH_PARENT : [];
     const args = [...preload, file, String(port), appName, '--max', '0', ...switches];

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TestCertificate } from '../whatsapp-emulator/certificate.ts';
+import { unusedPort } from './unused-port.ts';
 
 interface Login {
   user: string;
@@ -51,9 +52,9 @@ export class TestProxy {
 
   /** Listens, at the same port as before. */
   async listen(): Promise<void> {
+    this.#port ||= await unusedPort();
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
-    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   /** Its URL, with its login unless another one is given. */

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { untilEvent } from './until-event.ts';
+import { unusedPort } from './unused-port.ts';
 
 /** A request of a webhook as it arrived. */
 export interface ReceivedEvent {
@@ -40,6 +40,7 @@ export class WebhookReceiver {
 
   /** Starts, or after `stop` starts again at the same address. */
   async listen(): Promise<void> {
+    this.#port ||= await unusedPort();
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
@@ -65,7 +66,6 @@ export class WebhookReceiver {
     server.listen(this.#port, '127.0.0.1');
     await once(server, 'listening');
     this.#server = server;
-    this.#port = (server.address() as AddressInfo).port;
   }
 
   /** The events that it took, when they are so many. */

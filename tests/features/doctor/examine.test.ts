@@ -1,6 +1,5 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -16,6 +15,7 @@ import {
   versionFindings,
 } from '../../../router/src/features/doctor/examine.ts';
 import { quietLog } from '../../support/quiet-log.ts';
+import { unusedPort } from '../../support/unused-port.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 23, 12);
 
@@ -28,8 +28,8 @@ beforeEach(async () => {
     response.setHeader('date', new Date(NOW_MS).toUTCString());
     response.writeHead(404).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  port = (server.address() as AddressInfo).port;
+  port = await unusedPort();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
 });
 afterEach(async () => {
   await close();

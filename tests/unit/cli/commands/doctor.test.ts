@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Finding } from '../../../../router/src/features/doctor/check-network.ts';
 import { runWa2ai } from '../../../support/cli.ts';
+import { unusedPort } from '../../../support/unused-port.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 23, 12);
 
@@ -20,7 +21,7 @@ beforeEach(async () => {
   });
   env = {
     WA2AI_DATA_DIR: join(folder, 'data'),
-    WA2AI_PORT: String(await freePort()),
+    WA2AI_PORT: String(await unusedPort()),
     WA2AI_WHATSAPP_WS_URL: `ws://127.0.0.1:${whatsApp}/ws/chat`,
   };
 });
@@ -39,12 +40,6 @@ async function listening(answer: RequestListener): Promise<number> {
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return (server.address() as AddressInfo).port;
-}
-
-async function freePort(): Promise<number> {
-  const port = await listening(() => undefined);
-  await new Promise((resolve) => servers.pop()?.close(resolve));
-  return port;
 }
 
 /** The exit code, and what is wrong. */

@@ -5,8 +5,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SERVER_LIMITS } from '../../../../router/src/infra/operations/http-listener.ts';
 import { createHttpServer } from '../../../../router/src/infra/operations/server.ts';
 import { type HttpApi, startHttpApi } from '../../../support/http-api.ts';
+import { unusedPort } from '../../../support/unused-port.ts';
 
 let api: HttpApi;
+/** The same API, at a port that no other test is given when it is free again. */
+async function atOwnPort() {
+  const config = { ...api.options.config, port: await unusedPort() };
+  return createHttpServer({ ...api.options, config });
+}
+
 beforeEach(async () => {
   api = await startHttpApi();
 });
@@ -37,19 +44,21 @@ it('returns an address that a browser can open', async () => {
 });
 
 it('closes at once when a client keeps its connection open', async () => {
-  const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
+  const server = await atOwnPort();
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
   await once(socket, 'data');
   const closed = once(socket, 'close');
-  await api.close();
+  await server.close();
   await closed;
-  await expect(fetch(api.url)).rejects.toThrow();
+  await expect(fetch(server.url)).rejects.toThrow();
 });
 
 it('can be closed twice, and frees its port', async () => {
-  await Promise.all([api.close(), api.close()]);
-  const port = Number(new URL(api.url).port);
+  const server = await atOwnPort();
+  await Promise.all([server.close(), server.close()]);
+  const port = Number(new URL(server.url).port);
   const next = createServer().listen(port, '127.0.0.1');
   await once(next, 'listening');
   expect((next.address() as AddressInfo).port).toBe(port);

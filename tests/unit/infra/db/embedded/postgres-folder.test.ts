@@ -27,6 +27,7 @@ import {
   type ServerFolder,
   serverFolder,
 } from '../../../../../router/src/infra/db/embedded/postgres-folder.ts';
+import { unusedPort } from '../../../../support/unused-port.ts';
 
 const isLinux = process.platform === 'linux';
 const isRoot = process.getuid?.() === 0;
@@ -91,7 +92,7 @@ describe('mayBePostgres', () => {
 
 describe('findFreePort', () => {
   it('returns the wanted port when it is free, and another one when it is taken', async () => {
-    const port = await findFreePort();
+    const port = await unusedPort();
     expect(await findFreePort(port)).toBe(port);
     const taken = createServer().listen(port, '127.0.0.1');
     await once(taken, 'listening');
