@@ -41,6 +41,19 @@ describe('POST /api/agents', () => {
     expect([status, body.data.routeId, body.data.hosted.image]).toEqual([201, route.id, CHAT_IMAGE]);
     const listed = await api.call('GET', `/api/agents?routeId=${route.id}`);
     expect(listed.body.data).toMatchObject([{ id: 'copy' }]);
+    expect(listed.body.data[0]).not.toHaveProperty('usedBy');
+  });
+
+  it('names the route of an agent, and the person or the group that it answers', async () => {
+    const config = { agent: { kind: 'hosted', settings: hosted } };
+    const { id } = await api.routes.create(aRoute({ name: 'Helper', agentEndpoint: '', config }));
+    const own = { ...hostedAgentOf('r-1', hosted, { id, accountId: 'default' }), usedBy: 'Chinonso Okafor' };
+    await api.hosted.registry.claim(own, 'n1', 'folder');
+    const named = { id: 'r-1', routeId: id, routeName: 'Helper', usedBy: 'Chinonso Okafor' };
+    expect((await api.call('GET', '/api/agents')).body.data).toMatchObject([named]);
+    expect((await api.call('GET', '/api/agents/r-1')).body.data).toMatchObject(named);
+    await api.routes.delete(id);
+    expect((await api.call('GET', '/api/agents/r-1')).body.data.routeName).toBeUndefined();
   });
 
   it.each([

@@ -1,4 +1,6 @@
+import { canonicalChannelId } from '../chat-id.ts';
 import type { ErrorCode } from '../errors.ts';
+import type { IncomingMessage } from '../models.ts';
 import { type Said, say } from '../phrases.ts';
 
 /** Phases of a hosted agent, as the API shows them. */
@@ -318,6 +320,17 @@ export interface HostedAgent {
   /** Absent: it was made by the API. */
   accountId?: string;
   routeId?: string;
+  /** Whose messages it answers: the name of the person or the group, or the address. Absent: everybody's. */
+  usedBy?: string;
+}
+
+/** What names the person or the chat that an agent answers. */
+export type AgentUser = Pick<IncomingMessage, 'from' | 'channelId' | 'isGroup' | 'pushName' | 'subject'>;
+
+/** The name of the person, or of the group, as they chose it; without one the number or the address. */
+export function nameOfUser(user: AgentUser, per: 'person' | 'chat'): string {
+  if (per === 'chat' && user.isGroup) return user.subject ?? user.channelId;
+  return user.pushName || (canonicalChannelId(user.from) ?? user.from);
 }
 
 /** Headers with which wa2ai proves itself to a hosted agent. */

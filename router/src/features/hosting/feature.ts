@@ -71,7 +71,7 @@ function agentsApi(app: App): Endpoint[] {
       handle: async ({ query: { cursor, limit, node, routeId }, caller }) => {
         refuseOtherRoute(caller, routeId);
         const found = await hostedAgents.list({ nodeId: node, routeId, after: cursor, limit: limit + 1 });
-        return { status: 200, json: pageOf(found.map(viewOf), limit, ({ id }) => id) };
+        return { status: 200, json: pageOf(await viewsOf(found), limit, ({ id }) => id) };
       },
     }),
     endpoint({
@@ -100,7 +100,7 @@ function agentsApi(app: App): Endpoint[] {
         const { view, isNew } = await hostedAgents.put(agent);
         log.info({ agentId: body.id }, isNew ? 'hosted agent added' : 'hosted agent changed');
         const message = isNew ? 'Agent added.' : 'Agent changed.';
-        const data = viewOf(view);
+        const data = await viewOf(view);
         return { status: isNew ? 201 : 200, object: body.id, json: { success: true, message, data } };
       },
     }),
@@ -113,7 +113,7 @@ function agentsApi(app: App): Endpoint[] {
       params,
       responses: { 200: { description: 'The agent.', schema: dataResponse(agentView) }, 404: notFound },
       handle: async ({ params: { id = '' }, caller }) => {
-        const data = viewOf(await allowed(caller, id));
+        const data = await viewOf(await allowed(caller, id));
         return { status: 200, json: { success: true, data } };
       },
     }),
@@ -395,11 +395,23 @@ function agentsApi(app: App): Endpoint[] {
       },
       handle: async ({ params: { id = '' }, caller }) => {
         await allowed(caller, id);
-        const data = viewOf(found(await hostedAgents[action](id)));
+        const data = await viewOf(found(await hostedAgents[action](id)));
         log.info({ agentId: id, action }, 'hosted agent called by a program');
         return { status: 200, json: { success: true, message, data } };
       },
     });
+  }
+
+  async function viewOf(view: HostedAgentView): Promise<z.output<typeof agentView>> {
+    const { routeId } = view.agent;
+    return agentViewOf(view, routeId === undefined ? undefined : (await routes.get(routeId))?.name);
+  }
+
+  async function viewsOf(views: readonly HostedAgentView[]): Promise<Array<z.output<typeof agentView>>> {
+    const ids = new Set(views.flatMap(({ agent }) => agent.routeId ?? []));
+    const named = await Promise.all([...ids].map(async (id) => [id, (await routes.get(id))?.name] as const));
+    const names = new Map(named);
+    return views.map((view) => agentViewOf(view, names.get(view.agent.routeId ?? '')));
   }
 
   /** An agent that the caller may use. @throws {HttpProblem} 403, 404 */
@@ -552,6 +564,13 @@ export const agentView = z
     node: z.string().describe('The node whose engine runs it.'),
     accountId: z.string().optional().describe('Absent: it was added by the API, without a route.'),
     routeId: z.string().optional().describe('The route that it was made for.'),
+    routeName: z.string().optional().describe('The name of that route.'),
+    usedBy: z
+      .string()
+      .optional()
+      .describe(
+        'Whose messages it answers: the name of the person or the group, else the address. Absent: a program, or every chat of its route.',
+      ),
     isolation: z
       .enum(['container', 'none'])
       .describe('`none`: a process that can read what wa2ai can read (no isolation).'),
@@ -630,12 +649,15 @@ export const messageView = z
 export const failedView = z.object({ messageId: z.string(), code: z.string(), error: z.string() });
 
 /** An agent as responses show it: without the values of its variables. */
-function viewOf({ agent, phase, nodeId, lastActivityMs, createdAtMs, ...record }: HostedAgentView) {
+function agentViewOf(
+  { agent, phase, nodeId, lastActivityMs, createdAtMs, ...record }: HostedAgentView,
+  routeName: string | undefined,
+) {
   const env = Object.fromEntries(Object.keys(agent.spec.env).map((name) => [name, '***' as const]));
   return shown(agentView, {
     ...agent,
     ...record,
-    id: agent.agentId,
+    ...{ id: agent.agentId, routeName },
     state: phase,
     node: nodeId,
     hosted: { ...agent.spec, env, idleMinutes: agent.idleMs / 60_000 },

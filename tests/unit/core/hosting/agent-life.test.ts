@@ -8,6 +8,7 @@ import {
   agentsToStop,
   isIdle,
   isUp,
+  nameOfUser,
   newAgentLife,
 } from '../../../../router/src/core/hosting/agent-life.ts';
 
@@ -257,5 +258,21 @@ describe('agentsToStop', () => {
     const working: AgentLife = { ...idleSince(1), phase: 'busy', running: 1 };
     expect(isUp(working)).toBe(true);
     expect(agentsToStop(new Map([['a', working]]), 'x', 1)).toBeUndefined();
+  });
+});
+
+describe('nameOfUser', () => {
+  const from = '34600120001@s.whatsapp.net';
+  const group = { from, channelId: '120363000000000001@g.us', isGroup: true, pushName: 'Ana' };
+
+  it.each([
+    ['person', { from, channelId: '34600120001', pushName: 'Ana' }, 'Ana'],
+    ['person', { from, channelId: '34600120001' }, '34600120001'],
+    ['person', group, 'Ana'],
+    ['chat', { ...group, subject: 'Weekend team' }, 'Weekend team'],
+    ['chat', group, '120363000000000001@g.us'],
+    ['chat', { from, channelId: '34600120001', pushName: 'Ana' }, 'Ana'],
+  ] as const)('names whom the agent of a %s answers: %j', (per, user, name) => {
+    expect(nameOfUser(user, per)).toBe(name);
   });
 });

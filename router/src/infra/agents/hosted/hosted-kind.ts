@@ -5,8 +5,10 @@ import { AgentProtocolError, Wa2aiError } from '../../../core/errors.ts';
 import {
   AGENT_PROFILES,
   type AgentSpec,
+  type AgentUser,
   type HostedAgent,
   isImageName,
+  nameOfUser,
   PROFILE_PORTS,
 } from '../../../core/hosting/agent-life.ts';
 import type { AgentResponse, IncomingMessage, Route } from '../../../core/models.ts';
@@ -272,13 +274,14 @@ class HostedAgentClient implements AgentClient {
     };
   }
 
-  #agentOf({ from, channelId }: Pick<IncomingMessage, 'from' | 'channelId'>): HostedAgent {
+  #agentOf(message: AgentUser): HostedAgent {
     const { settings, route } = this.#config;
     const { per = 'person' } = settings;
-    const owner = { person: from, chat: channelId, route: '' }[per];
+    const owner = { person: message.from, chat: message.channelId, route: '' }[per];
     const key = JSON.stringify([route.id, per, owner]);
     const hash = createHash('sha256').update(key).digest('hex').slice(0, 12);
-    return hostedAgentOf(`r-${route.id.slice(0, 8)}-${hash}`.toLowerCase(), settings, route);
+    const agent = hostedAgentOf(`r-${route.id.slice(0, 8)}-${hash}`.toLowerCase(), settings, route);
+    return per === 'route' ? agent : { ...agent, usedBy: nameOfUser(message, per) };
   }
 
   #hosting(): NonNullable<AgentDeps['hosting']> {

@@ -9,6 +9,7 @@ import {
   MediaError,
   Wa2aiError,
 } from '../../../core/errors.ts';
+import { type AgentUser, nameOfUser } from '../../../core/hosting/agent-life.ts';
 import { ShellError } from '../../../core/hosting/hosting-errors.ts';
 import {
   type AgentResponse,
@@ -37,8 +38,6 @@ const REFUSED = 'You may not use this shell.';
 const SLOW_START =
   'Your shell is being set up for the first time, which takes a while. The command runs as soon as it is ready.';
 const EDITED = 'An edited message is not run. Send the command as a new message.';
-
-type Sender = Pick<IncomingMessage, 'from' | 'channelId'>;
 
 /**
  * Runs the messages of allowed people as commands of bash, in a session for each person and chat. A command runs once: its
@@ -268,7 +267,7 @@ export class ShellAgentClient implements AgentClient {
   /** The person's session at the route's runtime, or in the container of the person, which starts when it has to. */
   async #withSession<T>(
     endpoint: string,
-    message: Sender,
+    message: AgentUser,
     { signal, notify }: Pick<AttemptOptions, 'signal' | 'notify'>,
     work: (session: ShellSession) => Promise<T>,
   ): Promise<T> {
@@ -286,7 +285,7 @@ export class ShellAgentClient implements AgentClient {
   }
 
   /** The container of this person in this chat; undefined when the route has a runtime. */
-  #deployment(sender: Sender): DockerDeployment | undefined {
+  #deployment(sender: AgentUser): DockerDeployment | undefined {
     const { image, env = {}, idleMinutes = DEFAULT_IDLE_MINUTES } = this.#settings;
     if (image === undefined) return undefined;
     const { hosting: host, transport, clock } = this.#deps;
@@ -296,12 +295,12 @@ export class ShellAgentClient implements AgentClient {
       ...{ host, transport, clock, image, env, startMs: this.#startMs() },
       container: {
         agentId: this.#agentIdOf(sender),
-        ...{ accountId, routeId: id, idleMs: idleMinutes * 60_000 },
+        ...{ accountId, routeId: id, idleMs: idleMinutes * 60_000, usedBy: nameOfUser(sender, 'person') },
       },
     });
   }
 
-  #agentIdOf({ from, channelId }: Sender): string {
+  #agentIdOf({ from, channelId }: AgentUser): string {
     const { id } = this.#route;
     const hash = createHash('sha256')
       .update(JSON.stringify([id, from, channelId]))
@@ -309,7 +308,7 @@ export class ShellAgentClient implements AgentClient {
     return `shell-${id.slice(0, 8)}-${hash.slice(0, 12)}`.toLowerCase();
   }
 
-  #session(runtime: ShellRuntime, { from, channelId }: Sender): ShellSession {
+  #session(runtime: ShellRuntime, { from, channelId }: AgentUser): ShellSession {
     const { cwd, env } = this.#settings;
     const owner = contractSessionId(from, channelId);
     return new ShellSession(runtime, owner, { ...(cwd !== undefined && { cwd }), ...(env && { env }) });

@@ -215,7 +215,7 @@ interface DockerDeploymentOptions {
   clock: Clock;
   image: string;
   /** Id, owner and idle time of the container: it stops after that time without a request. */
-  container: Pick<HostedAgent, 'agentId' | 'idleMs' | 'accountId' | 'routeId'>;
+  container: Pick<HostedAgent, 'agentId' | 'idleMs' | 'accountId' | 'routeId' | 'usedBy'>;
   env?: Readonly<Record<string, string>>;
   /** Longest wait for a new session, in milliseconds. */
   startMs?: number;
