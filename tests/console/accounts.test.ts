@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
-import { expectAccessible } from './browser.ts';
+import { choose, expectAccessible } from './browser.ts';
 import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
@@ -23,7 +23,7 @@ describe('the page Accounts', () => {
     const changes = card.locator('.history li');
     await changes.filter({ hasText: 'Waiting for a phone' }).first().waitFor();
     expect(await changes.first().textContent()).toContain('Connected');
-    await card.getByRole('button', { name: 'Restart' }).click();
+    await choose(card, 'Restart');
     await page.getByText('The connection was restarted.').waitFor();
     await card.getByText('Connected. Nothing to do.').waitFor();
   });
@@ -67,7 +67,7 @@ describe('the page Accounts', () => {
     await card.getByRole('button', { name: 'Get the code' }).click();
     await expect.poll(() => card.locator('.pairing-code').textContent()).toMatch(/^[A-Z0-9-]{8,9}$/);
     await expectAccessible(page);
-    await card.getByRole('button', { name: 'Delete' }).click();
+    await choose(card, 'Delete');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await card.waitFor({ state: 'detached' });
   });
@@ -89,7 +89,7 @@ describe('the page Accounts', () => {
     const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: 'proxied' }) });
     await card.getByText('Proxy does not work').waitFor();
     await card.getByText('socks5://***@127.0.0.1:9').waitFor();
-    await card.getByRole('button', { name: 'Delete' }).click();
+    await choose(card, 'Delete');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await card.waitFor({ state: 'detached' });
   });
@@ -110,7 +110,7 @@ describe('the page Accounts', () => {
     await card.getByText('History').click();
     const changes = card.locator('.history li');
     await expect.poll(() => changes.first().textContent()).toContain('Connected');
-    await card.getByRole('button', { name: 'Log out' }).click();
+    await choose(card, 'Log out');
     await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
     await card.getByText('Scan the code with the phone').waitFor();
     await expect.poll(() => changes.first().textContent()).toContain('Waiting for a phone');

@@ -6,7 +6,7 @@ import { A2aDouble } from '../doubles/a2a-agent.ts';
 import { NpcDouble } from '../doubles/npc-agent.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { TestBed } from '../support/test-bed.ts';
-import { expectAccessible, type OpenConsole } from './browser.ts';
+import { choose, expectAccessible, type OpenConsole } from './browser.ts';
 import { consolesOf } from './consoles.ts';
 
 const SERVER = join(repositoryRoot, 'examples/agents/chat-node/server.js');
@@ -49,15 +49,32 @@ describe('the page Agents', () => {
       await rowIn(shown).getByText('no isolation', { exact: true }).waitFor();
     }
     await expectAccessible(first.page);
-    await rowIn(first).getByRole('button', { name: 'Start' }).click();
+    await choose(rowIn(first), 'Start');
     for (const shown of [first, second]) await rowIn(shown).getByText('ready', { exact: true }).waitFor();
-    await rowIn(second).getByRole('button', { name: 'Restart' }).click();
+    await choose(rowIn(second), 'Restart');
     await second.page.getByText('Agent restarted.').waitFor();
-    await rowIn(second).getByRole('button', { name: 'Stop' }).click();
+    await choose(rowIn(second), 'Stop');
     for (const shown of [first, second]) await rowIn(shown).getByText('stopped', { exact: true }).waitFor();
-    await rowIn(second).getByRole('button', { name: 'Delete' }).click();
+    await choose(rowIn(second), 'Delete');
     await second.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     for (const shown of [first, second]) await rowIn(shown).waitFor({ state: 'detached' });
+  });
+
+  it('calls an agent by its route and the person that it answers', async () => {
+    const ada = bed.person({ name: 'Ada Okafor' });
+    const hosted = { runtime: 'process', command: [process.execPath, SERVER] };
+    const config = { adk: undefined, hosted };
+    const { id } = await bed.service.addRoute(ada.phone, undefined, { name: 'Concierge', config });
+    await ada.say('my name is Ada', { to: bed.phone });
+    await ada.nextReply();
+    const { page, goTo } = await open();
+    await goTo('agents');
+    await page.getByRole('link', { name: 'Concierge for Ada Okafor' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Concierge for Ada Okafor' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'Concierge', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Concierge' }).waitFor();
+    await bed.service.api('DELETE', `/api/routes/${id}`);
   });
 
   it.each(['light', 'dark'] as const)('follows the log and shows the files, %s', async (theme) => {
@@ -98,7 +115,7 @@ describe('the page Agents', () => {
       .waitFor();
 
     await bed.service.api('POST', `/api/agents/${id}/messages`, { text: 'my name is Ana' });
-    await page.getByRole('button', { name: 'Load again' }).click();
+    await choose(page, 'Load again', 'Actions for Files');
     const file = page.getByRole('row', { name: /session\.json/ });
     await file.waitFor();
     await expectAccessible(page);
@@ -112,17 +129,14 @@ describe('the page Agents', () => {
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Upload a file' }).click();
     await page.getByRole('row', { name: /workspace\/notes\.txt 5 byte/ }).waitFor();
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      file.getByRole('link', { name: 'Download: session.json' }).click(),
-    ]);
+    const [download] = await Promise.all([page.waitForEvent('download'), choose(file, 'Download')]);
     expect(download.suggestedFilename()).toBe('session.json');
     const [archive] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Download all as tar' }).click(),
+      choose(page, 'Download all as tar', 'Actions for Files'),
     ]);
     expect(archive.suggestedFilename()).toBe(`${id}.tar`);
-    await file.getByRole('button', { name: 'Delete' }).click();
+    await choose(file, 'Delete');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await file.waitFor({ state: 'detached' });
 
@@ -172,7 +186,7 @@ describe('the page Agents', () => {
     await expectAccessible(page);
 
     // The double has no such method, as the specification.
-    await row.getByRole('button', { name: 'Cancel' }).click();
+    await choose(row, 'Cancel');
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel', exact: true }).last().click();
     mayComplain(/status of 409 /);
     await page.getByText('The agent does not cancel this task. It continues.').waitFor();

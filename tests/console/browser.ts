@@ -1,5 +1,5 @@
 import axe from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { startChromium } from '../support/chromium.ts';
 
@@ -74,6 +74,19 @@ export async function openConsole(
     await expect.poll(() => page.locator('.skeleton').count()).toBe(0);
   };
   return { page, complaints, goTo, close: () => context.close() };
+}
+
+/**
+ * Chooses an action of the menu in a row, a card or a part of a page.
+ * @param menu the name of its button, where there are several
+ */
+export async function choose(
+  where: Page | Locator,
+  action: string,
+  menu: string | RegExp = /^(Actions for |More actions$)/,
+): Promise<void> {
+  await where.getByRole('button', { name: menu }).click();
+  await where.getByRole('menuitem', { name: action, exact: true }).click();
 }
 
 /** Fails when the page as it is now breaks a rule of axe (WCAG 2.2 A and AA, best practices). */

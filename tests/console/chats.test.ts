@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedChats } from '../support/seed-chats.ts';
 import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
-import { expectAccessible } from './browser.ts';
+import { choose, expectAccessible } from './browser.ts';
 import { consolesOf } from './consoles.ts';
 
 const CHATS = 10_000;
@@ -378,10 +378,7 @@ describe('the page Dead letters', () => {
     await letter.getByText('No steps are stored.').waitFor();
     await letter.getByText('What was sent, and what came back').click();
     await letter.getByText('No request is stored').waitFor();
-    await page
-      .getByRole('button', { name: /^Close: / })
-      .first()
-      .click();
+    await choose(letter, 'Close');
     await page.getByText('Closed.').waitFor();
     await page.getByRole('button', { name: 'Replay all (99)' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click();

@@ -73,6 +73,18 @@ class Keys {
     await this.page.keyboard.press('Enter');
   }
 
+  /** Opens the menu of a row or card, and goes with the arrow to an action. */
+  async choose(where: Locator, action: string): Promise<void> {
+    await this.press(where.getByRole('button', { name: /^Actions for / }));
+    const item = where.getByRole('menuitem', { name: action, exact: true });
+    await item.waitFor();
+    for (let stops = 0; !(await hasFocus(item)); stops += 1) {
+      if (stops === MAX_STOPS) throw new Error(`the arrow does not reach ${action}`);
+      await this.page.keyboard.press('ArrowDown');
+    }
+    await this.page.keyboard.press('Enter');
+  }
+
   async write(target: Locator, text: string): Promise<void> {
     await this.to(target);
     await this.page.keyboard.press('Control+a');
@@ -123,7 +135,7 @@ describe('an operator, with the keyboard alone,', () => {
     await page.keyboard.type('+34 600 000 001');
     await page.keyboard.press('Enter');
     await expect.poll(() => card.locator('.pairing-code').textContent()).toMatch(/^[A-Z0-9-]{8,9}$/);
-    await keys.press(card.getByRole('button', { name: 'Delete' }));
+    await keys.choose(card, 'Delete');
     await keys.press(page.getByRole('dialog').getByRole('button', { name: 'Delete' }));
     await card.waitFor({ state: 'detached' });
   });
@@ -235,7 +247,7 @@ describe('an operator, with the keyboard alone,', () => {
     await keys.write(page.getByLabel('Address'), receiver.url);
     await page.keyboard.press('Enter');
     await keys.press(page.getByRole('button', { name: 'Done' }));
-    await keys.press(page.getByRole('button', { name: 'Test', exact: true }));
+    await keys.choose(page.getByRole('row', { name: new RegExp(receiver.url) }), 'Test');
     await page.getByText('The receiver accepted the test event with status 200.').waitFor();
   });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
-import { expectAccessible, PAGES } from './browser.ts';
+import { choose, expectAccessible, PAGES } from './browser.ts';
 import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
@@ -45,7 +45,7 @@ describe('the console', () => {
     const card = second.page.locator('.card', { hasText: 'sales' });
     await card.getByRole('img', { name: 'QR code that links a phone' }).waitFor();
     await expectAccessible(second.page);
-    await card.getByRole('button', { name: 'Delete' }).click();
+    await choose(card, 'Delete');
     await second.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await first.page.locator('.card', { hasText: 'sales' }).waitFor({ state: 'detached' });
   });
@@ -55,12 +55,13 @@ describe('the console', () => {
     await goTo('routes');
     await page.getByLabel('Who writes').fill('+54 9 3777 239922');
     await page.getByLabel('Message').fill('hello');
-    await page.locator('.badge', { hasText: /^route$/ }).waitFor();
-    await page.getByRole('button', { name: 'Switch off' }).click();
-    await page.locator('.badge', { hasText: /^none$/ }).waitFor();
+    await page.locator('.badge', { hasText: /^answered$/ }).waitFor();
+    const table = page.locator('.route-table');
+    await choose(table, 'Switch off');
+    await page.locator('.badge', { hasText: /^no answer$/ }).waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Switch on' }).click();
-    await page.locator('.badge', { hasText: /^route$/ }).waitFor();
+    await choose(table, 'Switch on');
+    await page.locator('.badge', { hasText: /^answered$/ }).waitFor();
   });
 
   it('finds pages, chats, routes, settings and documentation by keyboard alone', async () => {
@@ -94,7 +95,7 @@ describe('the console', () => {
     await expectAccessible(page);
     await opened('Audit log');
     await search('/', 'support desk', /^Support desk/);
-    await opened('Edit route');
+    await opened('Support desk');
     await search('Control+k', 'WA2AI_NODE_ID', /^WA2AI_NODE_ID/);
     await opened('Settings');
     expect(await page.getByLabel('Find a setting').inputValue()).toBe('WA2AI_NODE_ID');
@@ -162,10 +163,7 @@ describe('the console', () => {
       );
     expect(await list()).toBe(200);
     await page.getByRole('button', { name: 'Done' }).click();
-    await page
-      .getByRole('row', { name: /reports/ })
-      .getByRole('button', { name: 'Revoke' })
-      .click();
+    await choose(page.getByRole('row', { name: /reports/ }), 'Revoke');
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('row', { name: /reports/ }).waitFor({ state: 'detached' });
     expect(await list()).toBe(401);

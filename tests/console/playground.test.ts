@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
-import { expectAccessible, type OpenConsole } from './browser.ts';
+import { choose, expectAccessible, type OpenConsole } from './browser.ts';
 import { consolesOf } from './consoles.ts';
 
 /** A picture of one pixel. */
@@ -204,7 +204,7 @@ describe('the page Playground', () => {
     await startEchoAgain(shown, 'Eva');
     await say(page, 'Eva', 'one two three');
     await answers(page, 'one two three').waitFor();
-    await page.getByRole('button', { name: 'Save as scenario' }).click();
+    await choose(page, 'Save as scenario', 'Actions for Eva');
     const text = page.getByRole('dialog').getByLabel('Scenario (YAML)');
     await expect.poll(() => text.inputValue()).toContain('contains: "one two three"');
     await expectAccessible(page);
@@ -217,7 +217,7 @@ describe('the page Playground', () => {
     await page.getByText('All steps passed.').waitFor();
     await expectAccessible(page);
 
-    await row.getByRole('button', { name: 'Edit' }).click();
+    await choose(row, 'Edit');
     const editor = page.getByLabel('Scenario (YAML)');
     await expect.poll(() => editor.inputValue()).toContain('one two three');
     const wrong = (await editor.inputValue())
@@ -230,7 +230,7 @@ describe('the page Playground', () => {
     await row.getByRole('button', { name: 'Run' }).click();
     await page.getByText('A step failed.').waitFor();
     await page.getByText('It said instead: “one two three”.').waitFor();
-    await row.getByRole('button', { name: 'Delete' }).click();
+    await choose(row, 'Delete');
     await row.waitFor({ state: 'detached' });
   });
 
@@ -249,10 +249,10 @@ describe('the page Playground', () => {
     await startEchoAgain(shown, 'Zoe');
     await say(page, 'Zoe', 'remember this');
     await answers(page, 'remember this').waitFor();
-    await page.getByRole('button', { name: 'Reset' }).click();
+    await choose(page, 'Reset', 'Actions for Zoe');
     await page.getByRole('dialog').getByRole('button', { name: 'Reset' }).click();
     await log(page).getByText('No messages.').waitFor();
-    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await choose(page, 'Delete', 'Actions for Zoe');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.locator('.play-chat').filter({ hasText: 'Zoe' }).waitFor({ state: 'detached' });
     expect(await page.locator('.play-chat').count()).toBeGreaterThan(0);

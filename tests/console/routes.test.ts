@@ -7,7 +7,7 @@ import { startOpenAiServer } from '../doubles/openai-server.ts';
 import type { StandInServer } from '../doubles/stand-in-server.ts';
 import { TestBed } from '../support/test-bed.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
-import { expectAccessible, type OpenConsole } from './browser.ts';
+import { choose, expectAccessible, type OpenConsole } from './browser.ts';
 import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
@@ -72,6 +72,12 @@ const button = (page: Page | Locator, name: string) => page.getByRole('button', 
 const card = (page: Page, heading: string) =>
   page.locator('.card').filter({ has: page.getByRole('heading', { name: heading, exact: true }) });
 
+const trial = (page: Page, heading: string) =>
+  page.locator('.try').filter({ has: page.getByRole('heading', { name: heading, exact: true }) });
+
+/** Opens a part of the form that few routes need. */
+const unfold = (page: Page, title: string) => page.locator('summary', { hasText: title }).click();
+
 describe('the page Routes', () => {
   it('adds a route to an ADK server: shows mistakes at their fields, tests the agent, then stores it', async () => {
     const shown = await open();
@@ -95,8 +101,8 @@ describe('the page Routes', () => {
     await address.fill(bed.agent.url);
     await appName.fill('test_agent');
     await button(page, 'Test').click();
-    await card(page, 'Test the agent').getByText('The agent answers').waitFor();
-    await card(page, 'Test the agent')
+    await trial(page, 'Test the agent').getByText('The agent answers').waitFor();
+    await trial(page, 'Test the agent')
       .getByText(/^\d+ ms$/)
       .waitFor();
 
@@ -106,9 +112,12 @@ describe('the page Routes', () => {
     await headers.getByLabel('Name 1').fill('Authorization');
     await headers.getByLabel('Value 1').fill('Bearer s3cret');
     expect(await headers.getByLabel('Value 1').getAttribute('type')).toBe('password');
+    await unfold(page, 'When, and which messages');
     await page.getByRole('group', { name: 'Days' }).getByLabel('Mon').check();
+    await unfold(page, 'Only some chats');
     await page.getByLabel('Chats with one of these tags').fill('vip\nnew');
-    await page.locator('summary', { hasText: 'Pace' }).click();
+    await unfold(page, 'How it answers');
+    await unfold(page, 'Pace');
     await page.getByLabel('Wait for further messages (ms)').fill('1500');
     await page
       .getByLabel('A message while the agent works')
@@ -138,7 +147,7 @@ describe('the page Routes', () => {
 
     await address.fill(bed.agent.url);
     await button(page, 'Find the agent').click();
-    const found = card(page, 'Address of the agent');
+    const found = page.locator('.card').filter({ has: address });
     await found.getByText('Google ADK').waitFor();
     await found.getByText('agent test_agent').waitFor();
     const app = page.getByRole('combobox', { name: 'App name (required)' });
@@ -146,10 +155,10 @@ describe('the page Routes', () => {
     expect(await page.getByLabel('Agent kind').inputValue()).toBe('adk');
     expect(await page.locator('.route-form h2').allTextContents()).toEqual([
       ...['Who', 'When, and which messages', 'Which agent', 'How it answers', 'When it fails', 'Advanced'],
-      ...['Test the agent', 'Send a test message', 'What would have changed'],
+      'Try it before you save',
     ]);
 
-    const test = card(page, 'Send a test message');
+    const test = trial(page, 'Send a test message');
     await test.getByLabel('Message').fill('hello');
     await test.getByLabel('Message').press('Enter');
     await test.locator('.answer').waitFor();
@@ -175,7 +184,8 @@ describe('the page Routes', () => {
     await goTo('routes/new');
     await button(page, 'Choose the kind by hand').click();
     await page.getByLabel('Name', { exact: true }).fill('model');
-    await page.getByLabel('Chat', { exact: true }).fill('+54 9 3777 239922');
+    await page.getByLabel('Chat', { exact: true }).selectOption('One person or group');
+    await page.getByLabel('Number or group').fill('+54 9 3777 239922');
     await page.getByLabel('Agent kind').selectOption('openai');
     await page.getByLabel('Address of the agent').fill(openAi.url);
     await page.getByLabel('Model (required)').fill('gpt-test');
@@ -183,7 +193,7 @@ describe('the page Routes', () => {
     await page.getByLabel('Temperature').fill('0.5');
     await page.getByLabel('Images').selectOption('Yes');
     await button(page, 'Test').click();
-    await card(page, 'Test the agent')
+    await trial(page, 'Test the agent')
       .getByText(/model gpt-test/)
       .waitFor();
     await button(page, 'Save').click();
@@ -242,9 +252,10 @@ describe('the page Routes', () => {
     const { page, goTo } = await open();
     await goTo('routes');
     await page.getByRole('link', { name: 'all' }).click();
+    await unfold(page, 'When, and which messages');
     await page.getByLabel('Pattern').fill('^help');
     await button(page, 'Compare').click();
-    const preview = card(page, 'What would have changed');
+    const preview = trial(page, 'What would have changed');
     await preview.getByText('1 / 2').waitFor();
     await preview.locator('summary').click();
     await preview.getByRole('cell', { name: 'hello', exact: true }).waitFor();
@@ -252,7 +263,7 @@ describe('the page Routes', () => {
     await expectAccessible(page);
     expect((await routeNamed('all')).regexFilter).toBeUndefined();
     await button(page, 'Test').click();
-    await card(page, 'Test the agent').getByText('The agent answers').waitFor();
+    await trial(page, 'Test the agent').getByText('The agent answers').waitFor();
     await button(page, 'Save').click();
     await page.locator('.route-table code', { hasText: '^help' }).waitFor();
     expect(await routeNamed('all')).toMatchObject({
@@ -275,7 +286,8 @@ describe('the page Routes', () => {
     expect(await button(page, 'Save').isDisabled()).toBe(true);
     await raw.fill(JSON.stringify({ ...value, config: { ...value.config, quota: { messages: 7 } } }));
     await button(page, 'Edit as JSON').click();
-    await page.locator('summary', { hasText: 'Quota' }).click();
+    await unfold(page, 'How it answers');
+    await page.locator('details details summary', { hasText: 'Quota' }).click();
     await expect.poll(() => page.getByLabel('Messages', { exact: true }).inputValue()).toBe('7');
     await page.getByLabel('Messages', { exact: true }).fill('x');
     await button(page, 'Save').click();
@@ -318,10 +330,13 @@ describe('the page Routes', () => {
     await expect.poll(() => names(second.page)).toEqual(['own', 'one', 'two', 'all']);
     await page.getByText('two: place 2 of 3.').waitFor();
     await expect.poll(() => grip.evaluate((element) => element.matches(':focus'))).toBe(true);
-    await button(page, 'Move up all').click();
+    await choose(page, 'Move up', 'Actions for all');
     await expect.poll(() => names(second.page)).toEqual(['own', 'one', 'all', 'two']);
     // A route of a chat always comes before the routes for every chat.
-    expect(await button(page, 'Move down own').isDisabled()).toBe(true);
+    await button(page, 'Actions for own').click();
+    await page.getByRole('menuitem', { name: 'Switch off' }).waitFor();
+    expect(await page.getByRole('menuitem', { name: 'Move down' }).count()).toBe(0);
+    await page.keyboard.press('Escape');
     await page.mouse.move(...(await middleOf('two')));
     await page.mouse.down();
     await page.mouse.move(...(await middleOf('own')), { steps: 5 });
@@ -399,22 +414,18 @@ describe('the page Routes', () => {
     await api('PATCH', `/api/routes/${id}`, { priority: 4, config: { reply: { maxChars: 300 } } });
     const { page, goTo } = await open();
     await goTo('routes');
-    await page.getByRole('link', { name: 'Versions' }).click();
+    await choose(page, 'Versions', 'More actions');
     await page.getByRole('heading', { level: 1, name: 'Versions' }).waitFor();
-    await page
-      .getByRole('button', { name: /^Show changes/ })
-      .first()
-      .click();
-    const row = page.locator('.diff tr', { hasText: 'priority' });
+    await choose(page.locator('tbody tr').first(), 'Show changes');
+    const row = page.locator('.diff tr', { hasText: 'Priority' });
     await row.locator('del', { hasText: '0' }).waitFor();
     await row.locator('ins', { hasText: '4' }).waitFor();
-    await page.locator('.diff tr', { hasText: 'config.reply.maxChars' }).waitFor();
-    await page
-      .getByRole('button', { name: /^Restore/ })
-      .nth(1)
-      .click();
+    await page.locator('.diff tr', { hasText: 'Replies › Longest message (characters)' }).waitFor();
+    await expectAccessible(page);
     const dialog = page.getByRole('dialog');
-    await dialog.locator('.diff tr', { hasText: 'priority' }).locator('ins', { hasText: '0' }).waitFor();
+    await button(dialog, 'Close').click();
+    await choose(page.locator('tbody tr').nth(1), 'Restore');
+    await dialog.locator('.diff tr', { hasText: 'Priority' }).locator('ins', { hasText: '0' }).waitFor();
     await expectAccessible(page);
     await button(dialog, 'Restore').click();
     await page.getByText('Version restored.').waitFor();
@@ -435,13 +446,13 @@ describe('the page Routes', () => {
     try {
       const [download] = await Promise.all([
         page.waitForEvent('download'),
-        page.getByRole('link', { name: 'Export' }).click(),
+        choose(page, 'Export', 'More actions'),
       ]);
       const file = join(folder, 'routes.yaml');
       await download.saveAs(file);
       expect(download.suggestedFilename()).toBe('routes.yaml');
       const yaml = await readFile(file, 'utf8');
-      await button(page, 'Import').click();
+      await choose(page, 'Import', 'More actions');
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('File').setInputFiles({
         name: 'routes.yaml',
@@ -466,7 +477,7 @@ describe('the page Routes', () => {
     const shown = await open();
     const { page, goTo } = shown;
     await goTo('routes');
-    await button(page, 'Import').click();
+    await choose(page, 'Import', 'More actions');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Routes as YAML or JSON').fill('routes: [{ name: x, channelId: "no" }]');
     await button(dialog, 'Show changes').click();
@@ -478,7 +489,7 @@ describe('the page Routes', () => {
     await addRoute('help', { priority: 9, regexFilter: '^help' });
     const { page, goTo } = await open();
     await goTo('routes');
-    await page.getByRole('row', { name: /help/ }).getByRole('button', { name: 'Delete' }).click();
+    await choose(page.getByRole('row', { name: /help/ }), 'Delete');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('1 / 2').waitFor();
     await expectAccessible(page);
@@ -508,7 +519,7 @@ describe('the page Routes', () => {
     const { page, goTo } = await open({ theme: 'dark' });
     await goTo('routes');
     const dialog = page.getByRole('dialog');
-    await button(page, 'Import').click();
+    await choose(page, 'Import', 'More actions');
     await dialog
       .getByLabel('Routes as YAML or JSON')
       .fill('routes: [{ name: dark, channelId: "*", priority: 3 }]');
@@ -517,15 +528,12 @@ describe('the page Routes', () => {
     await dialog.locator('ins', { hasText: '3' }).waitFor();
     await expectAccessible(page);
     await button(dialog, 'Close').click();
-    await page.getByRole('row', { name: /dark/ }).getByRole('button', { name: 'Delete' }).click();
+    await choose(page.getByRole('row', { name: /dark/ }), 'Delete');
     await dialog.getByText(/\d \/ \d/).waitFor();
     await expectAccessible(page);
     await button(dialog, 'Cancel').click();
     await goTo('routes/versions');
-    await page
-      .getByRole('button', { name: /^Restore/ })
-      .nth(1)
-      .click();
+    await choose(page.locator('tbody tr').nth(1), 'Restore');
     await dialog.locator('.route-changes').waitFor();
     await expectAccessible(page);
   });

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { seedChats } from '../support/seed-chats.ts';
 import { TestBed } from '../support/test-bed.ts';
-import { expectAccessible, type OpenConsole } from './browser.ts';
+import { choose, expectAccessible, type OpenConsole } from './browser.ts';
 import { consolesOf } from './consoles.ts';
 
 const PASSWORDS = { ana: 'correct horse battery', vera: 'staple of the battery' };
@@ -115,24 +115,20 @@ describe('the page Users', () => {
     await goTo('users');
     const sessions = page.getByRole('table', { name: 'Sessions' });
     const before = await sessions.getByRole('row', { name: /vera/ }).count();
-    await sessions
-      .getByRole('row', { name: /vera/ })
-      .last()
-      .getByRole('button', { name: 'End session' })
-      .click();
+    await choose(sessions.getByRole('row', { name: /vera/ }).last(), 'End session');
     await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();
     await expect.poll(() => sessions.getByRole('row', { name: /vera/ }).count()).toBe(before - 1);
     // Its page goes to the login form by itself.
     await viewer.page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor();
 
     const people = page.getByRole('table', { name: 'People' });
-    await people.getByRole('row', { name: /vera/ }).getByRole('button', { name: 'Edit' }).click();
+    await choose(people.getByRole('row', { name: /vera/ }), 'Edit');
     await page.getByRole('dialog').getByLabel('Role').selectOption('operator');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await people.getByRole('row', { name: /vera operator/ }).waitFor();
     await logIn(viewer, 'vera');
     await expect.poll(() => links(viewer.page)).toContain('Webhooks');
-    await people.getByRole('row', { name: /ana/ }).getByRole('button', { name: 'Disable' }).click();
+    await choose(people.getByRole('row', { name: /ana/ }), 'Disable');
     await page.getByText('This is the last owner who can sign in.').waitFor();
 
     // With a session too, a person writes in a chat by hand.
@@ -155,7 +151,7 @@ describe('the page Users', () => {
     await logIn(viewer, 'vera', 'another good battery');
     await viewer.page.getByRole('heading', { level: 1, name: 'Start' }).waitFor();
 
-    await people.getByRole('row', { name: /vera/ }).getByRole('button', { name: 'Delete' }).click();
+    await choose(people.getByRole('row', { name: /vera/ }), 'Delete');
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await people.getByRole('row', { name: /vera/ }).waitFor({ state: 'detached' });
     await viewer.page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor();

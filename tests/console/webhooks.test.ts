@@ -2,7 +2,7 @@ import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
-import { expectAccessible } from './browser.ts';
+import { choose, expectAccessible } from './browser.ts';
 import { consolesOf } from './consoles.ts';
 
 let bed: TestBed;
@@ -38,17 +38,17 @@ describe('the page Webhooks', () => {
     const row = page.getByRole('row', { name: new RegExp(receiver.url) });
     expect(await page.content()).not.toContain(secret);
 
-    await row.getByRole('button', { name: 'Test', exact: true }).click();
+    await choose(row, 'Test');
     await page.getByText('The receiver accepted the test event with status 200.').waitFor();
     expect(receiver.all.at(-1)?.body).toMatchObject({ event: 'test' });
 
-    await row.getByRole('button', { name: 'Edit' }).click();
+    await choose(row, 'Edit');
     await dialog.getByLabel('message', { exact: true }).uncheck();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await row.locator('.badge', { hasText: /^message$/ }).waitFor({ state: 'detached' });
-    await row.getByRole('button', { name: 'Switch off' }).click();
+    await choose(row, 'Switch off');
     await row.locator('.badge', { hasText: /^off$/ }).waitFor();
-    await row.getByRole('button', { name: 'Delete' }).click();
+    await choose(row, 'Delete');
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { name: 'No webhook yet' }).waitFor();
     // The browser reports the address that the service refused.
@@ -115,7 +115,7 @@ describe('the page Webhooks', () => {
       await expectAccessible(narrow.page);
       expect(await narrow.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
 
-      await page.getByRole('button', { name: 'Test', exact: true }).click();
+      await choose(page, 'Test');
       await page.getByText(/The test event was not accepted: .*500/).waitFor();
       receiver.answer = () => 200;
       await row.getByRole('button', { name: 'Send again' }).click();

@@ -158,6 +158,8 @@ export function Form(props: {
   problem?: Problem;
   /** Whether it has something that would be lost. Default: what a person wrote since the form was sent without a problem. */
   isUnsaved?: () => boolean;
+  /** What people call a field of the API; absent: its own name. */
+  nameOf?: (field: string) => string;
   actions: ComponentChildren;
   children: ComponentChildren;
 }) {
@@ -184,7 +186,7 @@ export function Form(props: {
           <p>{props.problem.message}</p>
           {props.problem.details.map(({ field, message }) => (
             <p key={field + message}>
-              <code>{field}</code> {message}
+              {props.nameOf ? <strong>{props.nameOf(field)}</strong> : <code>{field}</code>} {message}
             </p>
           ))}
         </div>

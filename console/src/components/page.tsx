@@ -4,6 +4,8 @@ import type { ComponentChildren } from 'preact';
 export function PageFrame(props: {
   title: string;
   lead?: string;
+  /** The page that lists what this one shows. */
+  back?: { href: string; title: string };
   actions?: ComponentChildren;
   children: ComponentChildren;
 }) {
@@ -11,6 +13,11 @@ export function PageFrame(props: {
     <>
       <header class="page-head">
         <div>
+          {props.back && (
+            <a class="page-back" href={props.back.href}>
+              {props.back.title}
+            </a>
+          )}
           <h1 tabIndex={-1}>{props.title}</h1>
           {props.lead && <p class="lead">{props.lead}</p>}
         </div>

@@ -20,10 +20,10 @@ export const PHRASES = {
   'rule.takes': 'This rule takes the message.',
   'rule.not-reached': 'Not evaluated: an earlier rule took the message.',
   'rule.when-not-met': 'Its conditions (`when`) do not hold.',
-  'rule.no-match': 'Its regexFilter does not match the text.',
+  'rule.no-match': 'Its pattern (regexFilter) does not match the text.',
   'rule.regex-timeout':
-    'Its regexFilter took too long on this text and was stopped; write a simpler pattern.',
-  'rule.regex-invalid': 'Its regexFilter is not a valid pattern; correct it.',
+    'Its pattern (regexFilter) took too long on this text and was stopped; write a simpler one.',
+  'rule.regex-invalid': 'Its pattern (regexFilter) is not valid; correct it.',
   'rule.disabled': 'It is disabled.',
   'rule.other-environment': 'It belongs to the other environment.',
   'rule.other-chat': 'It is for another chat.',

@@ -3,8 +3,8 @@ import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { Allowed } from '../../app/caller.tsx';
 import { useTexts } from '../../app/language.ts';
-import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { Time } from '../../components/time.tsx';
 import { ServiceText } from '../../translation/service-text.tsx';
@@ -37,7 +37,34 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
   return (
     <Card
       title={account.id}
-      actions={<Badge mood={moodOf(account.state)}>{text.states[account.state]}</Badge>}
+      actions={
+        <>
+          <Badge mood={moodOf(account.state)}>{text.states[account.state]}</Badge>
+          <Menu
+            of={account.id}
+            items={[
+              {
+                title: text.restart,
+                scope: 'accounts:manage',
+                isDisabled: restart.isRunning,
+                onChoose: () => void restart.run(),
+              },
+              account.state === 'open' && {
+                title: text.logOut,
+                isDanger: true,
+                scope: 'accounts:manage',
+                onChoose: () => setAsked('logout'),
+              },
+              {
+                title: text.remove,
+                isDanger: true,
+                scope: 'accounts:manage',
+                onChoose: () => setAsked('delete'),
+              },
+            ]}
+          />
+        </>
+      }
     >
       <div class="stack">
         <p>{text.nextActions[account.state]}</p>
@@ -62,17 +89,6 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
           <ProxyForm account={account} reload={reload} />
         </Allowed>
         <History accountId={account.id} />
-        <Allowed scope="accounts:manage">
-          <div class="actions">
-            <Button onClick={() => void restart.run()} isBusy={restart.isRunning}>
-              {text.restart}
-            </Button>
-            {account.state === 'open' && <Button onClick={() => setAsked('logout')}>{text.logOut}</Button>}
-            <Button kind="danger" onClick={() => setAsked('delete')}>
-              {text.remove}
-            </Button>
-          </div>
-        </Allowed>
       </div>
       {asked && (
         <ConfirmDialog

@@ -4,15 +4,19 @@ import { useAction } from '../../api/use-action.ts';
 import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { useAgentName } from './use-agent-name.ts';
 
-/** Starts, stops, restarts and deletes a hosted agent. */
+/** Starts, stops, restarts and deletes a hosted agent: a menu, on the page of the agent with buttons beside it. */
 export function AgentActions(props: {
   agent: Schemas['HostedAgent'];
   reload: () => void;
+  /** Of the page of the agent, which its deletion leaves. */
   onRemoved?: () => void;
 }) {
-  const { agent, reload, onRemoved = reload } = props;
+  const { agent, reload, onRemoved } = props;
   const text = useTexts('agents');
+  const name = useAgentName()(agent);
   const [isAsked, setAsked] = useState(false);
   const path = { id: agent.id };
   const after = (work: Promise<unknown>) => work.finally(reload);
@@ -21,31 +25,35 @@ export function AgentActions(props: {
   const restart = useAction(() => after(call('POST /api/agents/{id}/restart', { path })), text.restarted);
   const remove = useAction(async () => {
     await call('DELETE /api/agents/{id}', { path });
-    onRemoved();
+    (onRemoved ?? reload)();
   }, text.removed);
   const isBusy = start.isRunning || stop.isRunning || restart.isRunning;
+  const runs = (
+    agent.status === 'stopped'
+      ? [{ title: text.start, action: start }]
+      : [
+          { title: text.restart, action: restart },
+          { title: text.stop, action: stop },
+        ]
+  ).map(({ title, action }) => ({ title, isDisabled: isBusy, onChoose: () => void action.run() }));
   return (
-    <div class="actions">
-      {agent.status === 'stopped' ? (
-        <Button isBusy={isBusy} onClick={() => void start.run()}>
-          {text.start}
-        </Button>
-      ) : (
-        <>
-          <Button isBusy={isBusy} onClick={() => void restart.run()}>
-            {text.restart}
+    <>
+      {onRemoved &&
+        runs.map(({ title, isDisabled, onChoose }) => (
+          <Button key={title} isDisabled={isDisabled} onClick={onChoose}>
+            {title}
           </Button>
-          <Button isBusy={isBusy} onClick={() => void stop.run()}>
-            {text.stop}
-          </Button>
-        </>
-      )}
-      <Button kind="danger" onClick={() => setAsked(true)}>
-        {text.remove}
-      </Button>
+        ))}
+      <Menu
+        of={name}
+        items={[
+          ...(onRemoved ? [] : runs),
+          { title: text.remove, isDanger: true, onChoose: () => setAsked(true) },
+        ]}
+      />
       {isAsked && (
         <ConfirmDialog
-          title={`${text.remove}: ${agent.id}`}
+          title={`${text.remove}: ${name}`}
           action={text.remove}
           confirm={() => remove.run()}
           onClose={() => setAsked(false)}
@@ -53,6 +61,6 @@ export function AgentActions(props: {
           <p>{text.removeAsk}</p>
         </ConfirmDialog>
       )}
-    </div>
+    </>
   );
 }

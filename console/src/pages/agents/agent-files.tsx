@@ -6,6 +6,7 @@ import { language, useTexts } from '../../app/language.ts';
 import { useStored } from '../../app/stored.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Card } from '../../components/page.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
@@ -29,15 +30,18 @@ export function AgentFiles({ id }: { id: string }) {
       title={text.files}
       actions={
         <>
-          <Button onClick={files.reload}>{text.reload}</Button>
           <Button onClick={() => setUploading(true)}>{text.upload}</Button>
-          <a
-            class="button"
-            href={urlOf('GET /api/agents/{id}/files/archive', { path })}
-            download={`${id}.tar`}
-          >
-            {text.downloadAll}
-          </a>
+          <Menu
+            of={text.files}
+            items={[
+              { title: text.reload, onChoose: files.reload },
+              {
+                title: text.downloadAll,
+                href: urlOf('GET /api/agents/{id}/files/archive', { path }),
+                download: `${id}.tar`,
+              },
+            ]}
+          />
         </>
       }
     >
@@ -59,22 +63,20 @@ export function AgentFiles({ id }: { id: string }) {
                     title: text.actions,
                     isTitleHidden: true,
                     cell: (file) => (
-                      <div class="actions">
-                        <a
-                          class="button"
-                          aria-label={`${text.download}: ${file.path}`}
-                          href={urlOf('GET /api/agents/{id}/files/content', {
-                            path,
-                            query: { path: file.path },
-                          })}
-                          download={file.path.split('/').at(-1)}
-                        >
-                          {text.download}
-                        </a>
-                        <Button kind="danger" onClick={() => setAsked(file.path)}>
-                          {text.remove}
-                        </Button>
-                      </div>
+                      <Menu
+                        of={file.path}
+                        items={[
+                          {
+                            title: text.download,
+                            href: urlOf('GET /api/agents/{id}/files/content', {
+                              path,
+                              query: { path: file.path },
+                            }),
+                            download: file.path.split('/').at(-1) ?? '',
+                          },
+                          { title: text.remove, isDanger: true, onChoose: () => setAsked(file.path) },
+                        ]}
+                      />
                     ),
                   },
                 ]}

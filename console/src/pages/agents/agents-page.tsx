@@ -19,7 +19,7 @@ export function AgentsPage({ parts: [opened, id] }: PageProps) {
   const part = shown.find((each) => each === opened) ?? shown[0];
   if (part === 'hosted' && id !== undefined) return <HostedAgent key={id} id={id} />;
   return (
-    <PageFrame title={text.title} lead={text.lead}>
+    <PageFrame title={text.title} lead={text.leads[part ?? 'cards']}>
       <nav class="parts" aria-label={text.parts}>
         {shown.map((each) => (
           <a key={each} href={hrefOf(`/agents/${each}`)} aria-current={each === part ? 'page' : undefined}>

@@ -40,11 +40,13 @@ export function Cards() {
 
 function AgentCard({ route }: { route: Route }) {
   const text = useTexts('agents');
+  const { kinds } = useTexts('routes');
+  const kind = kindOf(route);
   const chat = route.name ?? (route.channelId === '*' ? text.everyChat : route.channelId);
   const answer = useQuery('GET /api/routes/{id}/card', { path: { id: route.id } }, ['route']);
   const name = answer.data?.data.card?.name ?? route.agentEndpoint;
   return (
-    <Card title={name} actions={<Badge mood="quiet">{kindOf(route) ?? ''}</Badge>}>
+    <Card title={name} actions={kind && <Badge mood="quiet">{kinds[kind]}</Badge>}>
       <div class="stack">
         <p class="faint">
           {text.route}: {chat}

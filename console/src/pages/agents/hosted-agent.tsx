@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
 import { useTexts } from '../../app/language.ts';
@@ -10,6 +11,7 @@ import { AgentActions } from './agent-actions.tsx';
 import { AgentFiles } from './agent-files.tsx';
 import { AgentLog } from './agent-log.tsx';
 import { AgentState, Runs } from './hosted-agents.tsx';
+import { useAgentName } from './use-agent-name.ts';
 
 /** One hosted agent: how it runs, its log, its files. */
 export function HostedAgent({ id }: { id: string }) {
@@ -18,24 +20,22 @@ export function HostedAgent({ id }: { id: string }) {
     return type === 'agent' && (changed === undefined || changed === id);
   });
   const found = agent.data?.data;
+  const nameOf = useAgentName();
+  const back = { href: hrefOf('/agents/hosted'), title: text.back };
   const leave = () => navigate('/agents/hosted');
   if (agent.problem?.status === 404) {
     return (
-      <PageFrame title={id}>
-        <EmptyState icon="agent" title={text.gone}>
-          <a href={hrefOf('/agents/hosted')}>{text.back}</a>
-        </EmptyState>
+      <PageFrame title={id} back={back}>
+        <EmptyState icon="agent" title={text.gone} />
       </PageFrame>
     );
   }
   return (
     <PageFrame
-      title={id}
+      title={found ? nameOf(found) : id}
+      back={back}
       actions={found && <AgentActions agent={found} reload={agent.reload} onRemoved={leave} />}
     >
-      <p>
-        <a href={hrefOf('/agents/hosted')}>{text.back}</a>
-      </p>
       <Loaded query={agent}>
         {({ data }) => (
           <Card>
@@ -51,30 +51,46 @@ export function HostedAgent({ id }: { id: string }) {
 
 function Facts({ agent }: { agent: Schemas['HostedAgent'] }) {
   const text = useTexts('agents');
-  const { hosted, problem, phrase, routeId } = agent;
+  const { id, hosted, problem, phrase, routeId, routeName } = agent;
   const { memoryMb, cpus, command, env } = hosted;
   const facts = [
     [text.state, <AgentState key="state" agent={agent} />],
     [text.problem, problem && <ServiceText key="problem" text={problem} phrase={phrase} />],
     [text.runs, <Runs key="runs" agent={agent} />],
-    [text.command, command && <code key="command">{command.join(' ')}</code>],
-    [text.profile, hosted.profile],
-    [text.limits, hosted.runtime === 'docker' && text.limitsOf(String(memoryMb), String(cpus))],
-    [text.idle, text.minutes(String(hosted.idleMinutes))],
-    [text.variables, Object.keys(env).join(', ')],
-    [text.node, agent.node],
-    [text.account, agent.accountId],
     [
       text.route,
       routeId !== undefined && (
-        <a key="route" href={hrefOf('/routes')}>
-          {routeId}
+        <a key="route" href={hrefOf(`/routes/${routeId}`)}>
+          {routeName ?? routeId}
         </a>
       ),
     ],
     [text.activity, <Time key="activity" at={agent.lastActivityAt} />],
-    [text.created, <Time key="created" at={agent.createdAt} />],
+    [text.idle, text.minutes(String(hosted.idleMinutes))],
   ] as const;
+  const more = [
+    [text.command, command && <code key="command">{command.join(' ')}</code>],
+    [text.profile, hosted.profile],
+    [text.limits, hosted.runtime === 'docker' && text.limitsOf(String(memoryMb), String(cpus))],
+    [text.variables, Object.keys(env).join(', ')],
+    [text.created, <Time key="created" at={agent.createdAt} />],
+    [text.account, agent.accountId],
+    [text.node, agent.node],
+    [text.agentId, <code key="id">{id}</code>],
+  ] as const;
+  return (
+    <div class="stack">
+      <FactList facts={facts} />
+      <details>
+        <summary>{text.details}</summary>
+        <FactList facts={more} />
+      </details>
+    </div>
+  );
+}
+
+/** Names with their values; those without a value are left out. */
+function FactList({ facts }: { facts: ReadonlyArray<readonly [string, ComponentChildren]> }) {
   return (
     <dl class="facts">
       {facts

@@ -9,6 +9,7 @@ import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { AgentActions } from './agent-actions.tsx';
+import { useAgentName } from './use-agent-name.ts';
 
 type Agent = Schemas['HostedAgent'];
 
@@ -51,6 +52,7 @@ export function Runs({ agent: { hosted, isolation } }: { agent: Agent }) {
 export function HostedAgents() {
   const text = useTexts('agents');
   const [cursor, setCursor] = useState<string>();
+  const nameOf = useAgentName();
   const agents = useQuery('GET /api/agents', { query: { limit: 100, cursor } }, ['agent']);
   return (
     <Loaded query={agents}>
@@ -68,11 +70,13 @@ export function HostedAgents() {
               columns={[
                 {
                   title: text.id,
-                  cell: ({ id }) => <a href={hrefOf(`/agents/hosted/${encodeURIComponent(id)}`)}>{id}</a>,
+                  cell: (agent) => (
+                    <a href={hrefOf(`/agents/hosted/${encodeURIComponent(agent.id)}`)}>{nameOf(agent)}</a>
+                  ),
                 },
                 { title: text.state, cell: (agent) => <AgentState agent={agent} /> },
                 { title: text.runs, cell: (agent) => <Runs agent={agent} /> },
-                { title: text.node, cell: ({ node }) => node },
+                ...(hasSeveralNodes(data) ? [{ title: text.node, cell: ({ node }: Agent) => node }] : []),
                 { title: text.activity, cell: ({ lastActivityAt }) => <Time at={lastActivityAt} /> },
                 {
                   title: text.actions,
@@ -91,4 +95,9 @@ export function HostedAgents() {
       }
     </Loaded>
   );
+}
+
+/** What all agents have in common says nothing about one. */
+function hasSeveralNodes(agents: readonly Agent[]): boolean {
+  return new Set(agents.map(({ node }) => node)).size > 1;
 }

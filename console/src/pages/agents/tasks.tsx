@@ -7,6 +7,7 @@ import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/form.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
@@ -73,11 +74,17 @@ export function Tasks() {
                       isTitleHidden: true,
                       cell: (task) =>
                         task.state === 'open' && (
-                          <div class="actions">
-                            <Button kind="danger" scope="messages:send" onClick={() => setAsked(task)}>
-                              {text.cancel}
-                            </Button>
-                          </div>
+                          <Menu
+                            of={task.remoteId}
+                            items={[
+                              {
+                                title: text.cancel,
+                                isDanger: true,
+                                scope: 'messages:send',
+                                onChoose: () => setAsked(task),
+                              },
+                            ]}
+                          />
                         ),
                     },
                   ]}

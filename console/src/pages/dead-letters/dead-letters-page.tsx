@@ -4,7 +4,9 @@ import { call } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
 import { useMay } from '../../app/caller.tsx';
 import { hrefOf } from '../../app/location.ts';
+import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loading } from '../../components/states.tsx';
 import { addressOf } from '../../conversation/conversation.ts';
@@ -41,7 +43,18 @@ export function DeadLettersPage() {
   };
 
   return (
-    <PageFrame title={t('title')} lead={t('intro')}>
+    <PageFrame
+      title={t('title')}
+      lead={t('intro')}
+      actions={
+        state === 'open' &&
+        total > 0 && (
+          <Button kind="main" scope="messages:send" onClick={() => setToReplay({ count: total })}>
+            {t('replayAll', { count: total })}
+          </Button>
+        )
+      }
+    >
       <div class="letters-toolbar">
         <label>
           {t('state')}{' '}
@@ -60,11 +73,6 @@ export function DeadLettersPage() {
             ))}
           </select>
         </label>
-        {state === 'open' && total > 0 && maySend && (
-          <button type="button" class="button main" onClick={() => setToReplay({ count: total })}>
-            {t('replayAll', { count: total })}
-          </button>
-        )}
       </div>
       <p role="status">{error ?? message}</p>
       {toReplay && (
@@ -169,10 +177,44 @@ function LetterCard({
   const who = pushName ?? addressOf(letter);
   return (
     <li class="letter" data-id={id}>
-      <p>
-        <strong>{who}</strong> <span class="badge">{t(outboxId === undefined ? 'message' : 'reply')}</span>{' '}
-        <span class="badge bad">{reason}</span>
-      </p>
+      <header class="card-head">
+        <p>
+          <strong>{who}</strong> <span class="badge">{t(outboxId === undefined ? 'message' : 'reply')}</span>{' '}
+          <span class="badge bad">{reason}</span>
+        </p>
+        <div class="actions">
+          {state !== 'replayed' && maySend && (
+            <button
+              type="button"
+              class="button"
+              aria-label={`${t('replay')}: ${who}`}
+              onClick={() =>
+                void act(async () => {
+                  await call('POST /api/dead-letters/{id}/replay', { path: { id } });
+                  return t('replayedOne');
+                })
+              }
+            >
+              {t('replay')}
+            </button>
+          )}
+          <Menu
+            of={who}
+            items={[
+              { title: t('chat'), href: hrefOf(`/chats/${chatId}`) },
+              state === 'open' && {
+                title: t('close'),
+                scope: 'messages:send',
+                onChoose: () =>
+                  void act(async () => {
+                    await call('POST /api/dead-letters/{id}/close', { path: { id } });
+                    return t('closedOne');
+                  }),
+              },
+            ]}
+          />
+        </div>
+      </header>
       {text !== '' && <blockquote>{text}</blockquote>}
       <p>
         <ServiceText text={error} phrase={phrase} code={reason} />
@@ -180,40 +222,6 @@ function LetterCard({
       <p class="hint">
         {t('failedAt')}: <time dateTime={failedAt}>{full(failedAt)}</time> · {t('attempts')}: {attempts}
       </p>
-      <div class="letter-actions">
-        {state !== 'replayed' && maySend && (
-          <button
-            type="button"
-            class="button"
-            aria-label={`${t('replay')}: ${who}`}
-            onClick={() =>
-              void act(async () => {
-                await call('POST /api/dead-letters/{id}/replay', { path: { id } });
-                return t('replayedOne');
-              })
-            }
-          >
-            {t('replay')}
-          </button>
-        )}
-        {state === 'open' && maySend && (
-          <button
-            type="button"
-            class="button"
-            aria-label={`${t('close')}: ${who}`}
-            title={t('closeHint')}
-            onClick={() =>
-              void act(async () => {
-                await call('POST /api/dead-letters/{id}/close', { path: { id } });
-                return t('closedOne');
-              })
-            }
-          >
-            {t('close')}
-          </button>
-        )}
-        <a href={hrefOf(`/chats/${chatId}`)}>{t('chat')}</a>
-      </div>
       {messageId !== undefined && (
         <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
           <summary>{t('tried')}</summary>

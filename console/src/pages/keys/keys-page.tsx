@@ -5,6 +5,7 @@ import { useQuery } from '../../api/use-query.ts';
 import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Badge, Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
@@ -73,11 +74,10 @@ export function KeysPage() {
                     title: text.actions,
                     isTitleHidden: true,
                     cell: (key) => (
-                      <div class="actions">
-                        <Button kind="danger" onClick={() => setAsked(key)}>
-                          {text.revoke}
-                        </Button>
-                      </div>
+                      <Menu
+                        of={key.name}
+                        items={[{ title: text.revoke, isDanger: true, onChoose: () => setAsked(key) }]}
+                      />
                     ),
                   },
                 ]}

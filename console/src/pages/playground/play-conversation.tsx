@@ -1,8 +1,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
-import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
 import type { Received } from '../../conversation/chat-types.ts';
 import { type Bubble, bubblesOf } from '../../conversation/conversation.ts';
 import { ConversationLog } from '../../conversation/conversation-log.tsx';
@@ -65,13 +65,14 @@ export function PlayConversation(props: {
               {chat.kind === 'group' ? chat.people.map((each) => each.name).join(', ') : `+${chat.channelId}`}
             </p>
           </div>
-          <div class="play-tools">
-            <Button onClick={() => setDialog('scenario')}>{t('saveScenario')}</Button>
-            <Button onClick={() => setDialog('reset')}>{t('reset')}</Button>
-            <Button kind="danger" onClick={() => setDialog('delete')}>
-              {t('remove')}
-            </Button>
-          </div>
+          <Menu
+            of={name}
+            items={[
+              { title: t('saveScenario'), onChoose: () => setDialog('scenario') },
+              { title: t('reset'), onChoose: () => setDialog('reset') },
+              { title: t('remove'), isDanger: true, onChoose: () => setDialog('delete') },
+            ]}
+          />
         </header>
         <ConversationLog
           name={name}

@@ -4,6 +4,7 @@ import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
 import { Button } from '../../components/button.tsx';
 import { Form, TextArea } from '../../components/form.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Badge, Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
@@ -78,11 +79,14 @@ export function ScenariosView({ onBack }: { onBack(): void }) {
                           <Button kind="main" isDisabled={run.isRunning} onClick={() => void run.run(id)}>
                             {t('run')}
                           </Button>
-                          <Button onClick={() => void load.run(id)}>{t('load')}</Button>
-                          <Button onClick={() => void download.run(id, name)}>{t('download')}</Button>
-                          <Button kind="danger" onClick={() => void remove.run(id)}>
-                            {t('remove')}
-                          </Button>
+                          <Menu
+                            of={name}
+                            items={[
+                              { title: t('load'), onChoose: () => void load.run(id) },
+                              { title: t('download'), onChoose: () => void download.run(id, name) },
+                              { title: t('remove'), isDanger: true, onChoose: () => void remove.run(id) },
+                            ]}
+                          />
                         </div>
                       ),
                     },

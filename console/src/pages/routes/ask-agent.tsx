@@ -4,11 +4,11 @@ import { useAction } from '../../api/use-action.ts';
 import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/form.tsx';
-import { Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { ServiceText } from '../../translation/service-text.tsx';
 import { createBody } from './route-bodies.ts';
 import type { RouteDraft } from './route-draft.ts';
+import { TryPart } from './try-part.tsx';
 
 /** Sends a message to the agent of a route that is not saved, and shows the answer. */
 export function AskAgent({ draft, isDisabled }: { draft: RouteDraft; isDisabled: boolean }) {
@@ -22,26 +22,23 @@ export function AskAgent({ draft, isDisabled }: { draft: RouteDraft; isDisabled:
   });
   const isReady = !isDisabled && message.trim() !== '' && !ask.isRunning;
   return (
-    <Card title={text.testMessage}>
-      <p class="faint">{text.testMessageHint}</p>
-      <div class="find-agent">
+    <TryPart title={text.testMessage} hint={text.testMessageHint}>
+      <div class="ask-agent">
         <TextField
           label={text.message}
           value={message}
           onInput={setMessage}
           onEnter={() => isReady && void ask.run()}
         />
-        <div class="actions">
-          <Button icon="play" isBusy={ask.isRunning} isDisabled={!isReady} onClick={() => void ask.run()}>
-            {text.sendTest}
-          </Button>
-        </div>
+        <Button isBusy={ask.isRunning} isDisabled={!isReady} onClick={() => void ask.run()}>
+          {text.sendTest}
+        </Button>
       </div>
       <div aria-live="polite" class="stack">
         {ask.problem && <ErrorState problem={ask.problem} />}
         {answer && <AnswerView answer={answer} />}
       </div>
-    </Card>
+    </TryPart>
   );
 }
 

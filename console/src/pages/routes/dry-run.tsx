@@ -1,20 +1,23 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
 import { useTexts } from '../../app/language.ts';
+import { hrefOf } from '../../app/location.ts';
 import { TextField } from '../../components/form.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { ServiceText } from '../../translation/service-text.tsx';
-import { useTranslation } from '../../translation/use-translation.ts';
 
 /** The message is explained this long after the last key. */
 const PAUSE_MS = 250;
+
+/** What happens to routes that nothing was asked of. */
+const UNCHECKED: readonly string[] = ['not-reached', 'other-environment'];
 
 /** A box in which a person types a message and sees which route it would take, and why. */
 export function DryRun() {
   const text = useTexts('routes');
   const [from, setFrom] = useState('');
-  const { word } = useTranslation();
   const [message, setMessage] = useState('');
   const [asked, setAsked] = useState<{ from: string; text: string }>();
   useEffect(() => {
@@ -43,33 +46,41 @@ export function DryRun() {
           {asked && result && (
             <>
               <p>
-                <Badge mood={result.decision === 'route' ? 'good' : 'busy'}>{word(result.decision)}</Badge>{' '}
+                <Badge mood={result.outcome === 'answer' ? 'good' : 'busy'}>
+                  {result.outcome === 'answer' ? text.isAnswered : text.noAnswer}
+                </Badge>{' '}
                 <ServiceText text={result.sentence} phrase={result.phrase} />
               </p>
-              <ol>
-                {result.trace.map(
-                  ({ routeId, name, channelId, outcome, sentence, phrase, conditions = [] }) => (
-                    <li key={routeId}>
-                      <Badge mood={outcome === 'chosen' ? 'good' : 'quiet'}>{word(outcome)}</Badge>{' '}
-                      <strong>{name ?? channelId}</strong> <ServiceText text={sentence} phrase={phrase} />
-                      {conditions.length > 0 && (
-                        <ul>
-                          {conditions.map((each) => (
-                            <li key={each.condition}>
-                              {each.holds ? '✓' : '✗'} <code>{each.condition}</code>{' '}
-                              <ServiceText text={each.sentence} phrase={each.phrase} />
-                            </li>
-                          ))}
-                        </ul>
-                      )}
+              <ol class="checked-routes">
+                {result.trace
+                  .filter(({ outcome }) => !UNCHECKED.includes(outcome))
+                  .map((each) => (
+                    <li key={each.routeId}>
+                      <span aria-hidden="true">{each.outcome === 'chosen' ? '✓' : '✗'}</span>{' '}
+                      <a href={hrefOf(`/routes/${each.routeId}`)}>{each.name ?? each.channelId}</a>{' '}
+                      <Why step={each} />
                     </li>
-                  ),
-                )}
+                  ))}
               </ol>
             </>
           )}
         </div>
       </div>
     </Card>
+  );
+}
+
+/** Why a route takes the message or does not: the conditions that do not hold, else a sentence. */
+function Why({ step }: { step: Schemas['Explanation']['trace'][number] }) {
+  const unmet = (step.conditions ?? []).filter(({ holds }) => !holds);
+  const shown = unmet.length > 0 ? unmet : [step];
+  return (
+    <span class="faint">
+      {shown.map((each) => (
+        <span key={each.sentence}>
+          <ServiceText text={each.sentence} phrase={each.phrase} />{' '}
+        </span>
+      ))}
+    </span>
   );
 }

@@ -52,7 +52,7 @@ export function FindAgent({ onFound }: { onFound: (found: FoundAgent) => void })
     begin({ agentEndpoint: address.trim(), names: {} });
   };
   return (
-    <Card title={text.address}>
+    <Card>
       <form
         class="find-agent"
         onSubmit={(event) => {

@@ -1,8 +1,10 @@
 import { useTexts } from '../../app/language.ts';
-import { Card } from '../../components/page.tsx';
+import { useFieldTexts } from '../../schema-form/field-texts.ts';
+import { useSectionTitle } from '../../schema-form/section-titles.ts';
 import { ConfigPart, type ConfigProps } from './config-part.tsx';
-import { mistakeAt } from './route-draft.ts';
-import { RareFields } from './route-fields.tsx';
+import { FoldCard } from './fold-card.tsx';
+import { isObject, mistakeAt } from './route-draft.ts';
+import { RareFields, WHEN, WHO } from './route-fields.tsx';
 
 /** Groups of settings in the order in which a conversation needs them. */
 const HOW = [
@@ -11,34 +13,62 @@ const HOW = [
 ];
 const ON_FAILURE = ['notices'];
 const OF_FAILURE = ['fallbackText', 'fallbackRouteId', 'tryForMs'];
-/** Of `when`, shown with the person and the message. */
-const SHOWN_WHEN = [
-  ...['tags', 'languages', 'isGroup', 'isFirstContact'],
-  ...['days', 'hours', 'timeZone', 'kinds', 'isMentioned', 'quotesUs'],
-];
 
 /** How wa2ai converses on the route. */
 export function HowFields(props: ConfigProps) {
+  const { draft, mistakes } = props;
   const text = useTexts('routes');
+  const titleOf = useSectionTitle();
+  const set = HOW.filter((name) => name in draft.config).map(titleOf);
   return (
-    <Card title={text.how}>
+    <FoldCard title={text.how} summary={<SetOrDefault set={set} />} hasMistake={hasMistakeIn(mistakes, HOW)}>
       <p class="hint">{text.policiesHint}</p>
       <ConfigPart {...props} names={HOW} />
-    </Card>
+    </FoldCard>
   );
 }
 
 /** What happens when the agent does not answer. */
 export function FailureFields(props: ConfigProps) {
+  const { draft, mistakes } = props;
   const text = useTexts('routes');
+  const titleOf = useSectionTitle();
+  const { label } = useFieldTexts();
+  const { failure } = draft.config;
+  const set = [
+    ...ON_FAILURE.filter((name) => name in draft.config).map(titleOf),
+    ...OF_FAILURE.filter((name) => isObject(failure) && name in failure).map((name) =>
+      label(name, ['failure', name]),
+    ),
+  ];
+  const names = [...ON_FAILURE, ...OF_FAILURE.map((name) => `failure.${name}`)];
   return (
-    <Card title={text.onFailure}>
-      <div class="stack">
-        <ConfigPart {...props} names={ON_FAILURE} />
-        <ConfigPart {...props} group="failure" names={OF_FAILURE} />
-      </div>
-    </Card>
+    <FoldCard
+      title={text.onFailure}
+      summary={<SetOrDefault set={set} />}
+      hasMistake={hasMistakeIn(mistakes, names)}
+    >
+      <ConfigPart {...props} names={ON_FAILURE} />
+      <ConfigPart {...props} group="failure" names={OF_FAILURE} />
+    </FoldCard>
   );
+}
+
+/** Names of what a route sets; nothing: it follows the settings. */
+function SetOrDefault({ set }: { set: readonly string[] }) {
+  const text = useTexts('routes');
+  if (set.length === 0) return <span class="faint">{text.asSettings}</span>;
+  return (
+    <ul class="chips">
+      {set.map((each) => (
+        <li key={each}>{each}</li>
+      ))}
+    </ul>
+  );
+}
+
+function hasMistakeIn(mistakes: ConfigProps['mistakes'], names: readonly string[]): boolean {
+  return names.some((name) => mistakeAt(mistakes, `config.${name}`) !== undefined);
 }
 
 /** Everything that the other parts of the form do not show. */
@@ -50,23 +80,20 @@ export function AdvancedFields(props: ConfigProps) {
   const others = Object.keys(schema.properties ?? {}).filter(
     (name) => ![...HOW, ...ON_FAILURE, 'failure', 'when'].includes(name),
   );
-  const groups = { when: namesOf('when', SHOWN_WHEN), failure: namesOf('failure', OF_FAILURE) };
-  const paths = [
-    ...['priority', 'environment', ...others.map((name) => `config.${name}`)],
-    ...Object.entries(groups).flatMap(([group, names]) => names.map((name) => `config.${group}.${name}`)),
+  const groups = { when: namesOf('when', [...WHO, ...WHEN]), failure: namesOf('failure', OF_FAILURE) };
+  const names = [
+    ...others,
+    ...Object.entries(groups).flatMap(([group, each]) => each.map((name) => `${group}.${name}`)),
   ];
-  const hasMistake = paths.some((path) => mistakeAt(mistakes, path) !== undefined);
+  const hasMistake =
+    hasMistakeIn(mistakes, names) ||
+    ['priority', 'environment'].some((path) => mistakeAt(mistakes, path) !== undefined);
   return (
-    <details class="card advanced" open={hasMistake}>
-      <summary>
-        <h2>{text.advanced}</h2>
-      </summary>
-      <div class="stack">
-        <RareFields {...props} draft={draft} />
-        <ConfigPart {...props} names={others} />
-        <ConfigPart {...props} group="when" names={groups.when} />
-        <ConfigPart {...props} group="failure" names={groups.failure} />
-      </div>
-    </details>
+    <FoldCard title={text.advanced} hasMistake={hasMistake}>
+      <RareFields {...props} draft={draft} />
+      <ConfigPart {...props} names={others} />
+      <ConfigPart {...props} group="when" names={groups.when} />
+      <ConfigPart {...props} group="failure" names={groups.failure} />
+    </FoldCard>
   );
 }

@@ -1,12 +1,14 @@
 import type { Schemas } from '../../api/call.ts';
 import { useTexts } from '../../app/language.ts';
 import { Badge } from '../../components/page.tsx';
+import { useFieldName } from './use-field-name.ts';
 
 const MOODS = { created: 'good', changed: 'busy', deleted: 'bad' } as const;
 
 /** What changed of routes, field by field. */
 export function RouteChanges({ changes }: { changes: readonly Schemas['RouteChange'][] }) {
   const text = useTexts('routes');
+  const nameOf = useFieldName();
   if (changes.length === 0) return <p>{text.nothingChanges}</p>;
   return (
     <ul class="route-changes">
@@ -14,7 +16,8 @@ export function RouteChanges({ changes }: { changes: readonly Schemas['RouteChan
         <li key={routeId ?? `new ${index}`}>
           <p>
             <Badge mood={MOODS[change]}>{text.changes[change]}</Badge>{' '}
-            <strong>{name ?? routeId ?? text.thisRoute}</strong> <span class="faint">{channelId}</span>
+            <strong>{name ?? routeId ?? text.thisRoute}</strong>{' '}
+            <span class="faint">{channelId === '*' ? text.everyChat : channelId}</span>
           </p>
           {change !== 'deleted' && (
             <table class="diff">
@@ -27,10 +30,10 @@ export function RouteChanges({ changes }: { changes: readonly Schemas['RouteChan
                 </tr>
               </thead>
               <tbody>
-                {fields.map(({ field, before, after }) => (
+                {(change === 'created' ? fields.filter(isTold) : fields).map(({ field, before, after }) => (
                   <tr key={field}>
-                    <th scope="row">
-                      <code>{field}</code>
+                    <th scope="row" title={field}>
+                      {nameOf(field)}
                     </th>
                     <td>{before !== undefined && <del>{shown(before)}</del>}</td>
                     <td>{after !== undefined && <ins>{shown(after)}</ins>}</td>
@@ -43,6 +46,11 @@ export function RouteChanges({ changes }: { changes: readonly Schemas['RouteChan
       ))}
     </ul>
   );
+}
+
+/** A new route is of the environment of the service, of which most have one. */
+function isTold({ field }: { field: string }): boolean {
+  return field !== 'environment';
 }
 
 function shown(value: unknown): string {

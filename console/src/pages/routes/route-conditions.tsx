@@ -7,7 +7,11 @@ import type { Language } from '../../translation/en.ts';
 import { isObject } from './route-draft.ts';
 
 /** What a route asks of a message besides its chat, each condition as a chip. Nothing: it takes every message. */
-export function RouteConditions({ route }: { route: Schemas['Route'] }) {
+export function RouteConditions({
+  route,
+}: {
+  route: Pick<Schemas['Route'], 'regexFilter'> & { config: { when?: unknown } };
+}) {
   const text = useTexts('routes');
   const locale = useStored(language);
   const { value } = useFieldTexts();

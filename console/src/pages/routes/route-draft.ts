@@ -111,9 +111,14 @@ export function withKind(config: Json, from: string | undefined, to: string, set
 /** The mistakes of a problem by the path of their field in a route, such as `config.adk.appName`. */
 export function mistakesOf(problem: Problem | undefined): ReadonlyArray<{ field: string; message: string }> {
   return (problem?.details ?? []).map(({ field, message }) => ({
-    field: field.replace(/^(create|change\.patch)\./, '').replace(/\[(\d+)\]/g, '.$1'),
+    field: plainField(field),
     message,
   }));
+}
+
+/** The path of a field in a route, from where a request has it. */
+export function plainField(field: string): string {
+  return field.replace(/^(create|change\.patch)\./, '').replace(/\[(\d+)\]/g, '.$1');
 }
 
 /** What is wrong with a field, or with something in it. */

@@ -15,10 +15,11 @@ import { FindAgent, type FoundAgent } from './find-agent.tsx';
 import { AdvancedFields, FailureFields, HowFields } from './policy-fields.tsx';
 import { RawConfig } from './raw-config.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
-import { draftOf, mistakesOf, newDraft, type RouteDraft } from './route-draft.ts';
+import { draftOf, mistakesOf, newDraft, plainField, type RouteDraft } from './route-draft.ts';
 import { RareFields, WhenFields, WhoFields } from './route-fields.tsx';
 import { RoutePreview } from './route-preview.tsx';
 import { RouteTest } from './route-test.tsx';
+import { useFieldName } from './use-field-name.ts';
 
 type Route = Schemas['Route'];
 
@@ -37,12 +38,8 @@ export function RouteEditor({ id, onSaved }: { id?: string; onSaved: (saved: Sav
   const route = useQuery('GET /api/routes/{id}', id === undefined ? null : { path: { id } }, ['route']);
   return (
     <PageFrame
-      title={id === undefined ? text.add : text.edit}
-      actions={
-        <a class="button" href={hrefOf('/routes')}>
-          {text.allRoutes}
-        </a>
-      }
+      title={id === undefined ? text.add : (route.data?.data.name ?? text.edit)}
+      back={{ href: hrefOf('/routes'), title: text.allRoutes }}
     >
       <Loaded query={kinds}>
         {({ data }) =>
@@ -123,6 +120,7 @@ function RouteForm(props: {
     setDraft(draftOf(props.route));
     setFirst(draftOf(props.route));
   };
+  const nameOf = useFieldName();
   const mistakes = useMemo(() => mistakesOf(save.problem), [save.problem]);
   const form = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -150,10 +148,18 @@ function RouteForm(props: {
         onSubmit={() => !isBroken && void save.run(etag)}
         isUnsaved={() => !isSaved.current && JSON.stringify(draft) !== JSON.stringify(first)}
         {...(save.problem && { problem: save.problem })}
+        nameOf={(field) => nameOf(plainField(field))}
         actions={
-          <Button type="submit" kind="main" isBusy={save.isRunning} isDisabled={isBroken}>
-            {text.save}
-          </Button>
+          <>
+            <span class="form-bar">
+              <Button isPressed={isRaw} isDisabled={isBroken} onClick={() => setRaw(!isRaw)}>
+                {text.raw}
+              </Button>
+            </span>
+            <Button type="submit" kind="main" isBusy={save.isRunning} isDisabled={isBroken}>
+              {text.save}
+            </Button>
+          </>
         }
       >
         {isRaw ? (
@@ -182,15 +188,11 @@ function RouteForm(props: {
             <AdvancedFields {...parts} schema={common} />
           </div>
         )}
-        <div class="actions">
-          <Button isPressed={isRaw} isDisabled={isBroken} onClick={() => setRaw(!isRaw)}>
-            {text.raw}
-          </Button>
-          <span class="faint">{text.rawHint}</span>
-        </div>
-        <RouteTest draft={draft} {...(before && { before })} isDisabled={isBroken} />
-        {!before && <AskAgent draft={draft} isDisabled={isBroken} />}
-        <RoutePreview draft={draft} {...(before && { before })} isDisabled={isBroken} />
+        <Card title={text.beforeSaving}>
+          {!before && <AskAgent draft={draft} isDisabled={isBroken} />}
+          <RouteTest draft={draft} {...(before && { before })} isDisabled={isBroken} />
+          <RoutePreview draft={draft} {...(before && { before })} isDisabled={isBroken} />
+        </Card>
       </Form>
     </div>
   );

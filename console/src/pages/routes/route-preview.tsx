@@ -4,7 +4,7 @@ import { useAction } from '../../api/use-action.ts';
 import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
 import { Button } from '../../components/button.tsx';
-import { Badge, Card } from '../../components/page.tsx';
+import { Badge } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
@@ -12,6 +12,7 @@ import { addressOf } from '../../conversation/conversation.ts';
 import { Reason } from '../../translation/service-text.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
 import type { RouteDraft } from './route-draft.ts';
+import { TryPart } from './try-part.tsx';
 
 /** What a route as it is written would have changed for the last messages. */
 export function RoutePreview(props: { draft: RouteDraft; before?: Schemas['Route']; isDisabled: boolean }) {
@@ -26,20 +27,20 @@ export function RoutePreview(props: { draft: RouteDraft; before?: Schemas['Route
     setFound((await call('POST /api/routes/preview', { body })).data);
   });
   return (
-    <Card
+    <TryPart
       title={text.preview}
-      actions={
+      hint={text.previewHint}
+      action={
         <Button isBusy={preview.isRunning} isDisabled={props.isDisabled} onClick={() => void preview.run()}>
           {text.previewNow}
         </Button>
       }
     >
-      <p class="faint">{text.previewHint}</p>
       <div aria-live="polite" class="stack">
         {preview.problem && <ErrorState problem={preview.problem} />}
         {found && <PreviewView preview={found} />}
       </div>
-    </Card>
+    </TryPart>
   );
 }
 

@@ -1,10 +1,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
+import { useMay } from '../../app/caller.tsx';
 import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
-import { Button } from '../../components/button.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Badge } from '../../components/page.tsx';
 import { Table } from '../../components/table.tsx';
 import { RemoveRoute } from './remove-route.tsx';
@@ -37,7 +38,14 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
     }
     reload();
   });
+  // A row that moves in the document loses the focus.
+  const focused = useRef<Element>(null);
+  useLayoutEffect(() => {
+    if (document.activeElement === document.body) (focused.current as HTMLElement | null)?.focus();
+    focused.current = null;
+  });
   const move = (id: string, to: string | undefined) => {
+    focused.current = document.activeElement;
     const ids = to === undefined ? undefined : orderAfterMove(shown, id, to);
     const route = shown.find((each) => each.id === id);
     if (!ids || !route) return setSaid(text.staysThere);
@@ -68,11 +76,9 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
           {
             title: text.order,
             cell: (route) => (
-              <MoveButtons
+              <Place
                 route={route}
                 place={shown.indexOf(route) + 1}
-                canRaise={neighbourOf(shown, route.id, -1) !== undefined}
-                canLower={neighbourOf(shown, route.id, 1) !== undefined}
                 onStep={(by) => step(route.id, by)}
                 onDrag={(event) => start(route.id, event)}
               />
@@ -82,9 +88,12 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
             title: text.route,
             cell: (route) => (
               <div class="route">
-                <a class="name" href={hrefOf(`/routes/${route.id}`)}>
-                  {titleOf(route)}
-                </a>
+                <span>
+                  <a class="name" href={hrefOf(`/routes/${route.id}`)}>
+                    {titleOf(route)}
+                  </a>{' '}
+                  {!route.enabled && <Badge mood="quiet">{text.off}</Badge>}
+                </span>
                 <span class="faint where">
                   {[
                     route.channelId === '*' ? text.everyChat : route.channelId,
@@ -108,15 +117,17 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
           },
           { title: text.day, cell: ({ id }) => <DayCounts activity={activity.get(id)} /> },
           {
-            title: text.state,
-            cell: ({ enabled }) => (
-              <Badge mood={enabled ? 'good' : 'quiet'}>{enabled ? text.on : text.off}</Badge>
-            ),
-          },
-          {
             title: text.actions,
             isTitleHidden: true,
-            cell: (route) => <RouteActions route={route} reload={reload} />,
+            cell: (route) => (
+              <RouteActions
+                route={route}
+                reload={reload}
+                canRaise={neighbourOf(shown, route.id, -1) !== undefined}
+                canLower={neighbourOf(shown, route.id, 1) !== undefined}
+                onStep={(by) => step(route.id, by)}
+              />
+            ),
           },
         ]}
       />
@@ -124,70 +135,76 @@ export function RouteTable({ routes, reload }: { routes: readonly Route[]; reloa
   );
 }
 
-function MoveButtons(props: {
+/** Where a route is in the order, and the handle that moves it. */
+function Place(props: {
   route: Route;
   /** From 1. */
   place: number;
-  canRaise: boolean;
-  canLower: boolean;
   onStep: (by: -1 | 1) => void;
   onDrag: (event: PointerEvent) => void;
 }) {
   const text = useTexts('routes');
-  const { route, place, canRaise, canLower, onStep, onDrag } = props;
-  const grip = useRef<HTMLButtonElement>(null);
-  const hadFocus = useRef(false);
-  // A row that moves in the document loses the focus.
-  useLayoutEffect(() => {
-    if (hadFocus.current) grip.current?.focus();
-    hadFocus.current = false;
-  });
-  const name = titleOf(route);
+  const may = useMay();
+  const { route, place, onStep, onDrag } = props;
   return (
     <div class="move">
       <span class="place">{place}</span>
-      <button
-        ref={grip}
-        type="button"
-        class="button quiet only-icon grip"
-        aria-label={`${text.drag} ${name}`}
-        title={text.dragHint}
-        onPointerDown={onDrag}
-        onKeyDown={(event) => {
-          const by = event.key === 'ArrowUp' ? -1 : event.key === 'ArrowDown' ? 1 : undefined;
-          if (by === undefined) return;
-          event.preventDefault();
-          hadFocus.current = true;
-          onStep(by);
-        }}
-      >
-        <Icon name="grip" />
-      </button>
-      <Button icon="up" label={`${text.raise} ${name}`} isDisabled={!canRaise} onClick={() => onStep(-1)} />
-      <Button icon="down" label={`${text.lower} ${name}`} isDisabled={!canLower} onClick={() => onStep(1)} />
+      {may('routes:write') && (
+        <button
+          type="button"
+          class="button quiet only-icon grip"
+          aria-label={`${text.drag} ${titleOf(route)}`}
+          title={text.dragHint}
+          onPointerDown={onDrag}
+          onKeyDown={(event) => {
+            const by = event.key === 'ArrowUp' ? -1 : event.key === 'ArrowDown' ? 1 : undefined;
+            if (by === undefined) return;
+            event.preventDefault();
+            onStep(by);
+          }}
+        >
+          <Icon name="grip" />
+        </button>
+      )}
     </div>
   );
 }
 
-function RouteActions({ route, reload }: { route: Route; reload: () => void }) {
+function RouteActions(props: {
+  route: Route;
+  reload: () => void;
+  canRaise: boolean;
+  canLower: boolean;
+  onStep: (by: -1 | 1) => void;
+}) {
+  const { route, reload, canRaise, canLower, onStep } = props;
   const text = useTexts('routes');
   const [isAsked, setAsked] = useState(false);
   const change = useAction(async () => {
     await call('PATCH /api/routes/{id}', { path: { id: route.id }, body: { enabled: !route.enabled } });
     reload();
   });
+  const scope = 'routes:write';
   return (
-    <div class="actions">
-      <Button isDisabled={change.isRunning} onClick={() => void change.run()}>
-        {route.enabled ? text.switchOff : text.switchOn}
-      </Button>
-      <Button kind="danger" onClick={() => setAsked(true)}>
-        {text.remove}
-      </Button>
+    <>
+      <Menu
+        of={titleOf(route)}
+        items={[
+          {
+            title: route.enabled ? text.switchOff : text.switchOn,
+            scope,
+            isDisabled: change.isRunning,
+            onChoose: () => void change.run(),
+          },
+          canRaise && { title: text.raise, scope, onChoose: () => onStep(-1) },
+          canLower && { title: text.lower, scope, onChoose: () => onStep(1) },
+          { title: text.remove, scope, isDanger: true, onChoose: () => setAsked(true) },
+        ]}
+      />
       {isAsked && (
         <RemoveRoute route={route} title={titleOf(route)} reload={reload} onClose={() => setAsked(false)} />
       )}
-    </div>
+    </>
   );
 }
 

@@ -3,11 +3,12 @@ import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
-import { Badge, Card } from '../../components/page.tsx';
+import { Badge } from '../../components/page.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { ServiceText } from '../../translation/service-text.tsx';
 import { createBody, patchBody } from './route-bodies.ts';
 import type { RouteDraft } from './route-draft.ts';
+import { TryPart } from './try-part.tsx';
 
 /** Probes the agent of a route as it is written, without running or storing it. */
 export function RouteTest(props: { draft: RouteDraft; before?: Schemas['Route']; isDisabled: boolean }) {
@@ -25,9 +26,10 @@ export function RouteTest(props: { draft: RouteDraft; before?: Schemas['Route'];
     setFound(data);
   });
   return (
-    <Card
+    <TryPart
       title={text.test}
-      actions={
+      hint={text.testHint}
+      action={
         <Button
           icon="play"
           isBusy={test.isRunning}
@@ -38,18 +40,17 @@ export function RouteTest(props: { draft: RouteDraft; before?: Schemas['Route'];
         </Button>
       }
     >
-      <p class="faint">{text.testHint}</p>
       <div aria-live="polite" class="stack">
         {test.problem && <ErrorState problem={test.problem} />}
         {found && <ProbeView probe={found} />}
       </div>
-    </Card>
+    </TryPart>
   );
 }
 
 function ProbeView({ probe }: { probe: Schemas['RouteProbe'] }) {
   const text = useTexts('routes');
-  const { kind, isProbed, findings, about, milliseconds } = probe;
+  const { isProbed, findings, about, milliseconds } = probe;
   const isGood = findings.length === 0;
   return (
     <>
@@ -58,13 +59,10 @@ function ProbeView({ probe }: { probe: Schemas['RouteProbe'] }) {
           <Badge mood={isProbed ? 'good' : 'quiet'}>{isProbed ? text.answers : text.notProbed}</Badge>
         ) : (
           <Badge mood="bad">{text.hasProblem}</Badge>
-        )}
+        )}{' '}
+        <span class="faint">{milliseconds} ms</span>
       </p>
       <dl class="facts">
-        <dt>{text.kind}</dt>
-        <dd>{kind}</dd>
-        <dt>{text.duration}</dt>
-        <dd>{milliseconds} ms</dd>
         {about?.version && (
           <>
             <dt>{text.version}</dt>

@@ -4,8 +4,8 @@ import { useAction } from '../../api/use-action.ts';
 import { useQuery } from '../../api/use-query.ts';
 import { useTexts } from '../../app/language.ts';
 import { hrefOf } from '../../app/location.ts';
-import { Button } from '../../components/button.tsx';
-import { ConfirmDialog } from '../../components/dialog.tsx';
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
@@ -17,6 +17,7 @@ type Version = Schemas['RouteVersion'];
 /** The versions of the route table: what each changed, and rollback. */
 export function RouteVersions({ before }: { before: string | undefined }) {
   const text = useTexts('routes');
+  const { callers }: { callers: Readonly<Record<string, string>> } = useTexts('audit');
   const query = before === undefined ? {} : { cursor: before };
   const versions = useQuery('GET /api/routes/history', { query }, ['route']);
   const [shown, setShown] = useState<number>();
@@ -25,11 +26,7 @@ export function RouteVersions({ before }: { before: string | undefined }) {
     <PageFrame
       title={text.versions}
       lead={text.versionsLead}
-      actions={
-        <a class="button" href={hrefOf('/routes')}>
-          {text.allRoutes}
-        </a>
-      }
+      back={{ href: hrefOf('/routes'), title: text.allRoutes }}
     >
       <Loaded query={versions}>
         {({ data, next }) =>
@@ -45,24 +42,22 @@ export function RouteVersions({ before }: { before: string | undefined }) {
                   { title: text.version, cell: ({ version }) => version },
                   { title: text.when, cell: ({ at }) => <Time at={at} /> },
                   { title: text.action, cell: (version) => <Action version={version} /> },
-                  { title: text.caller, cell: ({ caller }) => caller },
+                  { title: text.caller, cell: ({ caller = '' }) => callers[caller] ?? caller },
                   {
                     title: text.actions,
                     isTitleHidden: true,
                     cell: ({ version }) => (
-                      <div class="actions">
-                        <Button
-                          isPressed={shown === version}
-                          onClick={() => setShown(shown === version ? undefined : version)}
-                        >
-                          {text.showChanges}
-                          <span class="hidden"> {version}</span>
-                        </Button>
-                        <Button onClick={() => setRestored(version)}>
-                          {text.restore}
-                          <span class="hidden"> {version}</span>
-                        </Button>
-                      </div>
+                      <Menu
+                        of={`${text.version} ${version}`}
+                        items={[
+                          { title: text.showChanges, onChoose: () => setShown(version) },
+                          {
+                            title: text.restore,
+                            scope: 'routes:write',
+                            onChoose: () => setRestored(version),
+                          },
+                        ]}
+                      />
                     ),
                   },
                 ]}
@@ -78,7 +73,7 @@ export function RouteVersions({ before }: { before: string | undefined }) {
           )
         }
       </Loaded>
-      {shown !== undefined && <VersionChanges version={shown} />}
+      {shown !== undefined && <VersionChanges version={shown} onClose={() => setShown(undefined)} />}
       {restored !== undefined && <Restore version={restored} onClose={() => setRestored(undefined)} />}
     </PageFrame>
   );
@@ -86,7 +81,9 @@ export function RouteVersions({ before }: { before: string | undefined }) {
 
 function Action({ version: { action, restored, created, changed, deleted, routes } }: { version: Version }) {
   const text = useTexts('routes');
-  const names = routes.map(({ name, channelId }) => name ?? channelId).join(', ');
+  const names = routes
+    .map(({ name, channelId }) => name ?? (channelId === '*' ? text.everyChat : channelId))
+    .join(', ');
   const count = created + changed + deleted;
   return (
     <span>
@@ -97,13 +94,13 @@ function Action({ version: { action, restored, created, changed, deleted, routes
   );
 }
 
-function VersionChanges({ version }: { version: number }) {
+function VersionChanges({ version, onClose }: { version: number; onClose: () => void }) {
   const text = useTexts('routes');
   const found = useQuery('GET /api/routes/history/{version}', { path: { version: String(version) } });
   return (
-    <Card title={`${text.version} ${version}`}>
+    <Dialog title={`${text.version} ${version}`} isWide onClose={onClose}>
       <Loaded query={found}>{({ data }) => <RouteChanges changes={data.changes} />}</Loaded>
-    </Card>
+    </Dialog>
   );
 }
 

@@ -3,7 +3,8 @@ import { urlOf } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
 import { Allowed } from '../../app/caller.tsx';
 import { hrefOf, navigate } from '../../app/location.ts';
-import { Button } from '../../components/button.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import type { PageProps } from '../../pages.ts';
@@ -12,6 +13,7 @@ import { ImportRoutes } from './import-routes.tsx';
 import { RouteEditor, type SavedRoute } from './route-editor.tsx';
 import { RouteTable } from './route-table.tsx';
 import { RouteVersions } from './route-versions.tsx';
+import { useFieldName } from './use-field-name.ts';
 import './routes.css';
 import { useTexts } from '../../app/language.ts';
 import { ServiceText } from '../../translation/service-text.tsx';
@@ -31,6 +33,7 @@ export function RoutesPage({ parts: [part], query }: PageProps) {
 
 function RouteList({ saved }: { saved?: SavedRoute }) {
   const text = useTexts('routes');
+  const nameOf = useFieldName();
   const routes = useQuery('GET /api/routes', {}, ['route']);
   const [isImporting, setImporting] = useState(false);
   return (
@@ -39,18 +42,19 @@ function RouteList({ saved }: { saved?: SavedRoute }) {
       lead={text.lead}
       actions={
         <>
-          <a class="button" href={hrefOf('/routes/versions')}>
-            {text.versions}
-          </a>
-          <a class="button" href={urlOf('GET /api/routes/export')} download="routes.yaml">
-            {text.exportFile}
-          </a>
           <Allowed scope="routes:write">
-            <Button onClick={() => setImporting(true)}>{text.importFile}</Button>
             <a class="button main" href={hrefOf('/routes/new')}>
+              <Icon name="plus" />
               {text.add}
             </a>
           </Allowed>
+          <Menu
+            items={[
+              { title: text.versions, href: hrefOf('/routes/versions') },
+              { title: text.exportFile, href: urlOf('GET /api/routes/export'), download: 'routes.yaml' },
+              { title: text.importFile, scope: 'routes:write', onChoose: () => setImporting(true) },
+            ]}
+          />
         </>
       }
     >
@@ -59,7 +63,8 @@ function RouteList({ saved }: { saved?: SavedRoute }) {
           <strong>{text.warnings.replace('{name}', saved.route.name ?? saved.route.channelId)}</strong>
           {saved.warnings.map(({ code, field, message, phrase }) => (
             <p key={code + field}>
-              <code>{field ?? code}</code> <ServiceText text={message} phrase={phrase} code={code} />
+              <strong>{field === undefined ? code : nameOf(field)}</strong>{' '}
+              <ServiceText text={message} phrase={phrase} code={code} />
             </p>
           ))}
         </div>
@@ -71,13 +76,15 @@ function RouteList({ saved }: { saved?: SavedRoute }) {
               <p>{text.noneHint}</p>
             </EmptyState>
           ) : (
-            <Card>
-              <RouteTable routes={data} reload={routes.reload} />
-            </Card>
+            <>
+              <Card>
+                <RouteTable routes={data} reload={routes.reload} />
+              </Card>
+              <DryRun />
+            </>
           )
         }
       </Loaded>
-      <DryRun />
       {isImporting && <ImportRoutes onClose={() => setImporting(false)} onApplied={routes.reload} />}
     </PageFrame>
   );

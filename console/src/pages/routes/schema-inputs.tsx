@@ -94,7 +94,7 @@ export function BooleanField(props: SchemaFieldProps) {
       value={value}
       onInput={(next) => props.onChange(next === '' ? undefined : next === 'true')}
       options={[
-        { value: '', label: text.byDefault },
+        { value: '', label: props.path.startsWith('config.when.') ? text.any : text.byDefault },
         { value: 'true', label: text.yes },
         { value: 'false', label: text.no },
       ]}

@@ -6,6 +6,7 @@ import { useQuery } from '../../api/use-query.ts';
 import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Badge, Card } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
@@ -73,11 +74,10 @@ export function Sessions() {
                   title: text.actions,
                   isTitleHidden: true,
                   cell: (session) => (
-                    <div class="actions">
-                      <Button kind="danger" onClick={() => setAsked(session)}>
-                        {text.end}
-                      </Button>
-                    </div>
+                    <Menu
+                      of={session.user ?? text.adminKey}
+                      items={[{ title: text.end, isDanger: true, onChoose: () => setAsked(session) }]}
+                    />
                   ),
                 },
               ]}

@@ -6,6 +6,7 @@ import { useCaller, useMay } from '../../app/caller.tsx';
 import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Badge, Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
@@ -85,15 +86,22 @@ function People({ own }: { own: string | undefined }) {
                     title: text.actions,
                     isTitleHidden: true,
                     cell: (user) => (
-                      <div class="actions">
-                        <Button onClick={() => setOpen({ what: 'edit', user })}>{text.edit}</Button>
-                        <Button isDisabled={change.isRunning} onClick={() => void change.run(user)}>
-                          {user.enabled ? text.disable : text.enable}
-                        </Button>
-                        <Button kind="danger" onClick={() => setOpen({ what: 'remove', user })}>
-                          {text.remove}
-                        </Button>
-                      </div>
+                      <Menu
+                        of={user.name}
+                        items={[
+                          { title: text.edit, onChoose: () => setOpen({ what: 'edit', user }) },
+                          {
+                            title: user.enabled ? text.disable : text.enable,
+                            isDisabled: change.isRunning,
+                            onChoose: () => void change.run(user),
+                          },
+                          {
+                            title: text.remove,
+                            isDanger: true,
+                            onChoose: () => setOpen({ what: 'remove', user }),
+                          },
+                        ]}
+                      />
                     ),
                   },
                 ]}

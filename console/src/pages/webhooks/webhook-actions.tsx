@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks';
 import { call } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useTexts } from '../../app/language.ts';
-import { Button } from '../../components/button.tsx';
 import { ConfirmDialog } from '../../components/dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useTranslation } from '../../translation/use-translation.ts';
 import { WebhookForm } from './webhook-form.tsx';
@@ -29,17 +29,20 @@ export function WebhookActions({ webhook, reload }: { webhook: Webhook; reload: 
     reload();
   }, text.removed);
   return (
-    <div class="actions">
-      <Button isBusy={test.isRunning} onClick={() => void test.run()}>
-        {text.test}
-      </Button>
-      <Button isBusy={change.isRunning} onClick={() => void change.run()}>
-        {webhook.enabled ? text.switchOff : text.switchOn}
-      </Button>
-      <Button onClick={() => setOpen('edit')}>{text.edit}</Button>
-      <Button kind="danger" onClick={() => setOpen('remove')}>
-        {text.remove}
-      </Button>
+    <>
+      <Menu
+        of={webhook.url}
+        items={[
+          { title: text.test, isDisabled: test.isRunning, onChoose: () => void test.run() },
+          { title: text.edit, onChoose: () => setOpen('edit') },
+          {
+            title: webhook.enabled ? text.switchOff : text.switchOn,
+            isDisabled: change.isRunning,
+            onChoose: () => void change.run(),
+          },
+          { title: text.remove, isDanger: true, onChoose: () => setOpen('remove') },
+        ]}
+      />
       {open === 'edit' && (
         <WebhookForm webhook={webhook} onClose={() => setOpen(undefined)} reload={reload} />
       )}
@@ -53,6 +56,6 @@ export function WebhookActions({ webhook, reload }: { webhook: Webhook; reload: 
           <p>{text.removeAsk}</p>
         </ConfirmDialog>
       )}
-    </div>
+    </>
   );
 }

@@ -58,10 +58,11 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
     label: value === '' ? text.all : text.states[value as Delivery['state']],
   }));
   return (
-    <PageFrame title={webhook.url} actions={<WebhookActions webhook={webhook} reload={reload} />}>
-      <p>
-        <a href={hrefOf('/webhooks')}>{text.back}</a>
-      </p>
+    <PageFrame
+      title={webhook.url}
+      back={{ href: hrefOf('/webhooks'), title: text.back }}
+      actions={<WebhookActions webhook={webhook} reload={reload} />}
+    >
       <div class="actions">
         <WebhookState webhook={webhook} />
         <Events events={webhook.events} />
