@@ -96,9 +96,14 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
     return this.#webhooks.get(id)?.secret;
   }
 
-  async change(id: string, { accountId, ...change }: WebhookChange): Promise<Webhook | undefined> {
+  async change(
+    id: string,
+    { accountId, ...change }: WebhookChange,
+    check?: (webhook: Webhook) => void,
+  ): Promise<Webhook | undefined> {
     const stored = this.#webhooks.get(id);
     if (!stored) return undefined;
+    check?.(this.#shown(stored));
     Object.assign(stored, structuredClone(change), { updatedAt: new Date(this.#now()) });
     if (accountId !== undefined) stored.accountId = accountId ?? undefined;
     delete stored.retryAtMs;
@@ -107,7 +112,9 @@ export class MemoryWebhooks implements Webhooks, WebhookDeliveries {
     return this.#shown(stored);
   }
 
-  async delete(id: string): Promise<boolean> {
+  async delete(id: string, check?: (webhook: Webhook) => void): Promise<boolean> {
+    const stored = this.#webhooks.get(id);
+    if (stored) check?.(this.#shown(stored));
     this.#rows = this.#rows.filter((row) => row.webhookId !== id);
     return this.#webhooks.delete(id);
   }

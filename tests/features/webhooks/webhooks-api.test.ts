@@ -119,6 +119,26 @@ describe('/api/webhooks/{id}', () => {
     }
   });
 
+  it('is not changed or deleted by a caller who has not seen the last change', async () => {
+    const { id } = await create();
+    const etag = async () => (await call('GET', `/${id}`)).headers.get('etag') ?? '';
+    const change = (method: string, seen: string, body?: object) =>
+      api.call(method, `/api/webhooks/${id}`, body, { 'x-api-key': ADMIN_KEY, 'if-match': seen });
+    const first = await etag();
+    api.webhooks.emit('message', 'default', '1');
+    expect(await etag()).toBe(first);
+    const changed = await change('PATCH', first, { url: 'https://example.com/other' });
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, await etag()]);
+    for (const [method, body] of [
+      ['PATCH', { enabled: false }],
+      ['DELETE', undefined],
+    ] as const) {
+      const { status, body: problem } = await change(method, first, body);
+      expect([status, problem.code]).toEqual([412, 'PRECONDITION_FAILED']);
+    }
+    expect((await change('DELETE', await etag())).status).toBe(200);
+  });
+
   it('refuses an empty change, and an address that may not be called', async () => {
     const { id } = await create();
     expect((await call('PATCH', `/${id}`, {})).status).toBe(400);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import sql from 'sql-template-tag';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { StorageRejectedError } from '../../../router/src/core/errors.ts';
+import { saidBy } from '../../../router/src/core/phrases.ts';
 import {
   type DueDelivery,
   type EventFacts,
@@ -102,6 +103,22 @@ describe.each(adapters)('webhooks in %s', (_name, open) => {
     const log = () => opened.deliveries.list({ webhookId: webhook.id, limit: 10 });
     return { ...opened, accountId, webhook, created, emit, claim, claimOne, log };
   }
+
+  it('is changed and deleted only after the check of what it is', async () => {
+    const { created } = await setup();
+    const { id } = created;
+    const refuse = () => {
+      throw new StorageRejectedError(saidBy('Changed meanwhile.'));
+    };
+    const change = { url: 'https://example.com/other' };
+    await expect(opened.webhooks.change(id, change, refuse)).rejects.toThrow('Changed meanwhile.');
+    await expect(opened.webhooks.delete(id, refuse)).rejects.toThrow('Changed meanwhile.');
+    expect(await opened.webhooks.get(id)).toEqual(created);
+    const seen: unknown[] = [];
+    await opened.webhooks.change(id, change, (now) => seen.push(now));
+    expect(seen).toEqual([created]);
+    expect(await opened.webhooks.delete(id, () => undefined)).toBe(true);
+  });
 
   it('are stored and shown without their secret, oldest first, and changed field by field', async () => {
     const { webhooks, webhook, created } = await setup();

@@ -18,7 +18,7 @@ import {
 } from '../../infra/operations/fields.ts';
 import { invalid } from '../../infra/operations/form.ts';
 import { HttpProblem, mistakeAt, phraseField, problemSchema } from '../../infra/operations/problem.ts';
-import type { ApiResponse } from '../../infra/operations/response.ts';
+import type { ApiResponse, IfMatch } from '../../infra/operations/response.ts';
 import { WEBHOOK_EVENTS, type Webhook } from './webhooks.ts';
 
 /** One attempt: the status of the receiver, or how it failed. */
@@ -173,6 +173,8 @@ export function webhooksApi(app: App): Endpoint[] {
   const common = { tag: 'Webhooks', scopes: ['webhooks:manage'] as const, honours: [] as const };
   const params = { id: 'Id of the webhook.' };
   const notFound = { description: 'No such webhook.', schema: problemSchema };
+  // The rest changes with each delivery; a new secret changes the time.
+  const etag = ['url', 'events', 'accountId', 'enabled', 'updatedAt'] as const;
   return [
     endpoint({
       ...common,
@@ -229,6 +231,7 @@ export function webhooksApi(app: App): Endpoint[] {
       method: 'get',
       path: '/api/webhooks/{id}',
       operationId: 'getWebhook',
+      etag,
       summary: 'Show a webhook',
       params,
       responses: { 200: { description: 'The webhook.', schema: dataResponse(webhookView) }, 404: notFound },
@@ -242,6 +245,7 @@ export function webhooksApi(app: App): Endpoint[] {
       method: 'patch',
       path: '/api/webhooks/{id}',
       operationId: 'changeWebhook',
+      etag,
       summary: 'Change a webhook, or switch it on or off',
       description:
         'Events that wait are sent to the new address, with the new secret. While a webhook is off, no events are stored for it, and those that wait stay.',
@@ -252,10 +256,14 @@ export function webhooksApi(app: App): Endpoint[] {
         200: { description: 'The webhook as it is now.', schema: changedResponse(webhookView) },
         404: notFound,
       },
-      handle: async ({ params: { id = '' }, body }) => {
+      handle: async ({ params: { id = '' }, body, ifMatch }) => {
         if (body.url !== undefined) refuseAddress(body.url);
         const { events, ...change } = body;
-        const changed = await webhooks.change(id, { ...change, ...(events && { events: unique(events) }) });
+        const changed = await webhooks.change(
+          id,
+          { ...change, ...(events && { events: unique(events) }) },
+          seenBy(ifMatch),
+        );
         if (!changed) throw noSuchWebhook();
         log.info({ webhookId: id, fields: Object.keys(body) }, 'webhook changed');
         return {
@@ -269,15 +277,16 @@ export function webhooksApi(app: App): Endpoint[] {
       method: 'delete',
       path: '/api/webhooks/{id}',
       operationId: 'deleteWebhook',
+      etag,
       summary: 'Delete a webhook with its delivery log',
       params,
       responses: {
         200: { description: 'The webhook that is gone.', schema: changedResponse(webhookView) },
         404: notFound,
       },
-      handle: async ({ params: { id = '' } }) => {
+      handle: async ({ params: { id = '' }, ifMatch }) => {
         const data = shown(webhookView, await found(id));
-        if (!(await webhooks.delete(id))) throw noSuchWebhook();
+        if (!(await webhooks.delete(id, seenBy(ifMatch)))) throw noSuchWebhook();
         log.info({ webhookId: id }, 'webhook deleted');
         return { status: 200, json: { success: true, message: 'Webhook deleted.', data } };
       },
@@ -380,6 +389,11 @@ function resultOf(sent: Sent): Omit<z.output<typeof testView>, 'isDelivered' | '
 
 function unique<T>(values: readonly T[]): T[] {
   return [...new Set(values)];
+}
+
+/** The check of a change: the caller has seen the webhook as it is. */
+function seenBy(ifMatch: IfMatch | undefined): ((webhook: Webhook) => void) | undefined {
+  return ifMatch && ((webhook) => ifMatch(shown(webhookView, webhook)));
 }
 
 function noSuchWebhook(): HttpProblem {

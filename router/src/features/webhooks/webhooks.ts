@@ -56,13 +56,16 @@ export interface Webhooks {
   secretOf(id: string): Promise<string | undefined>;
   /**
    * Any change ends a pause, and switching it on forgets its failures.
+   * @param check gets the webhook as it is, in the transaction of the change; what it throws is thrown, and nothing is changed
    * @returns undefined: there is no such webhook
    * @throws {StorageUnavailableError} nothing was changed
    */
-  change(id: string, change: WebhookChange): Promise<Webhook | undefined>;
-  /** Deletes it with its deliveries. @returns whether there was one @throws {StorageUnavailableError} */
-  delete(id: string): Promise<boolean>;
+  change(id: string, change: WebhookChange, check?: WebhookCheck): Promise<Webhook | undefined>;
+  /** Deletes it with its deliveries. @param check as of `change` @returns whether there was one @throws {StorageUnavailableError} */
+  delete(id: string, check?: WebhookCheck): Promise<boolean>;
 }
+
+type WebhookCheck = (webhook: Webhook) => void;
 
 const COLUMNS = sql`id, url, events, account_id AS "accountId", is_enabled AS "enabled",
   disabled_reason AS "disabledReason",
@@ -124,9 +127,10 @@ export class PostgresWebhooks implements Webhooks {
   async change(
     id: string,
     { url, events, accountId, secret, enabled }: WebhookChange,
+    check?: WebhookCheck,
   ): Promise<Webhook | undefined> {
-    const [row] = await withStorage('changing a webhook', () =>
-      this.#postgres.query<Columns<Webhook>>(sql`
+    const [row] = await this.#checked('changing a webhook', id, check, (transaction) =>
+      transaction.query<Columns<Webhook>>(sql`
         UPDATE webhook SET url = coalesce(${url ?? null}, url),
           events = coalesce(${events ? [...events] : null}::text[], events),
           account_id = CASE WHEN ${accountId !== undefined} THEN ${accountId ?? null} ELSE account_id END,
@@ -141,12 +145,30 @@ export class PostgresWebhooks implements Webhooks {
     return row && withoutNulls(row);
   }
 
-  async delete(id: string): Promise<boolean> {
-    return withStorage('deleting a webhook', () =>
+  async delete(id: string, check?: WebhookCheck): Promise<boolean> {
+    return this.#checked('deleting a webhook', id, check, async (transaction) => {
+      const gone = await transaction.query(sql`DELETE FROM webhook WHERE id = ${id} RETURNING 1`);
+      await transaction.query(sql`DELETE FROM webhook_delivery WHERE webhook_id = ${id} RETURNING 1`);
+      return gone.length > 0;
+    });
+  }
+
+  /** Changes a webhook in a transaction, after the check of what it is. */
+  #checked<Result>(
+    what: string,
+    id: string,
+    check: WebhookCheck | undefined,
+    change: (transaction: Pick<Postgres, 'query'>) => Promise<Result>,
+  ): Promise<Result> {
+    return withStorage(what, () =>
       this.#postgres.transaction(async (transaction) => {
-        const gone = await transaction.query(sql`DELETE FROM webhook WHERE id = ${id} RETURNING 1`);
-        await transaction.query(sql`DELETE FROM webhook_delivery WHERE webhook_id = ${id} RETURNING 1`);
-        return gone.length > 0;
+        const [row] = check
+          ? await transaction.query<Columns<Webhook>>(
+              sql`SELECT ${COLUMNS} FROM webhook WHERE id = ${id} FOR UPDATE`,
+            )
+          : [];
+        if (row) check?.(withoutNulls(row));
+        return change(transaction);
       }),
     );
   }

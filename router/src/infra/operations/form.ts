@@ -265,7 +265,20 @@ function detailsOf(
 const MAX_EDITS = 2;
 const MAX_GUESSED_CHARS = 40;
 
-/** A field with a similar name, or the only one that is missing when one is unknown. */
+const MIN_PART_CHARS = 4;
+
+/** The only field that has the key in its name, or is in the key, or begins with the same word: `agentUrl` and `agentEndpoint`. */
+function onlyRelated(key: string, fields: readonly string[]): string | undefined {
+  const wordOf = (name: string) => name.split(/(?=[A-Z])/)[0]?.toLowerCase() ?? '';
+  const isPart = (part: string, of: string) =>
+    part.length >= MIN_PART_CHARS && of.toLowerCase().includes(part.toLowerCase());
+  const [only, ...others] = fields.filter(
+    (field) => isPart(key, field) || isPart(field, key) || isPart(wordOf(key), wordOf(field)),
+  );
+  return others.length === 0 ? only : undefined;
+}
+
+/** A field with a similar or related name, or the only one that is missing when one is unknown. */
 function guessFields(
   issue: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecognizedKeys>,
   guesses: Map<string, string | undefined>,
@@ -283,7 +296,10 @@ function guessFields(
   const required = absent.filter((name) => !z.safeParse(fields[name] as z.ZodType, undefined).success);
   for (const key of unknown) {
     const similar = similarTo(key, absent, Math.min(MAX_EDITS, Math.floor(key.length / 3)));
-    const guess = similar ?? (keys.length === 1 && required.length === 1 ? required[0] : undefined);
+    const guess =
+      similar ??
+      onlyRelated(key, absent) ??
+      (keys.length === 1 && required.length === 1 ? required[0] : undefined);
     guesses.set(key, guess);
   }
 }

@@ -30,6 +30,13 @@ const shownTwice = ({ key: _key, secret: _secret, ...data }: Record<string, unkn
 
 const count = async (path: string) => (await api.call('GET', path, undefined, admin)).body.data.length;
 
+it('every POST that creates something takes an Idempotency-Key, except a login', () => {
+  const creating = api.endpoints.filter(({ method, responses }) => method === 'post' && responses[201]);
+  expect(creating.length).toBeGreaterThan(CREATING.length);
+  const without = creating.filter(({ creates }) => !creates).map(({ path }) => path);
+  expect(without).toEqual(['/api/session']);
+});
+
 describe('a call with an Idempotency-Key', () => {
   it.each(CREATING)(
     'creates one thing by POST %s, and its repeat gets the response of the first',

@@ -104,6 +104,20 @@ describe('validate', () => {
     );
   });
 
+  it('guesses the only field whose name is related', () => {
+    const [text, number] = [z.string().optional(), z.number().optional()];
+    const schema = z.strictObject({
+      agentEndpoint: text,
+      days: text,
+      needsYou: text,
+      failed: number,
+      failedAt: number,
+    });
+    const guessOf = (key: string) => problemOf(schema, { [key]: 1 }).details?.[0]?.phrase?.values?.guess;
+    expect(['agentUrl', 'weekdays', 'needs'].map(guessOf)).toEqual(['agentEndpoint', 'days', 'needsYou']);
+    expect(['failedCount', 'age', 'reason'].map(guessOf)).toEqual([undefined, undefined, undefined]);
+  });
+
   it('guesses no more fields than it shows, however many are unknown', () => {
     let looks = 0;
     const limit = z.preprocess((value) => {
