@@ -28,7 +28,7 @@ const NAMED_LISTS: Readonly<Record<string, string>> = {
 
 /**
  * The words by which a command may name the things of a list: a name without spaces that only one has, else an id; of a chat its
- * address, which also commands accept that take no id.
+ * address, which also commands accept that take no id, and of an account always its id.
  * @throws {CliError} the list cannot be read
  */
 export async function namesOf(api: Pick<Api, 'call'>, argument: string): Promise<string[]> {
@@ -39,7 +39,8 @@ export async function namesOf(api: Pick<Api, 'call'>, argument: string): Promise
   return data.flatMap(({ name, id, channelId }) => {
     const other = channelId === undefined || argument !== 'chat' ? id : addressOf(String(channelId));
     const isOnly = names.filter((each) => each === String(name).toLowerCase()).length === 1;
-    const word = isOnly && isWord(name) && !isAddress(name) ? name : other;
+    const isName = argument !== 'account' && isOnly && isWord(name) && !isAddress(name);
+    const word = isName ? name : other;
     return isWord(word) ? [word] : [];
   });
 }

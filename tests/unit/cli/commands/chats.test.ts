@@ -167,6 +167,7 @@ describe('the name of a chat', () => {
     const words = (await wa2ai('names', 'chat')).output.trim().split('\n');
     const numbers = others.slice(0, 2).map((other) => `+${other.phone}`);
     expect(words.sort()).toEqual([...numbers, 'Ana', 'Anabel'].sort());
+    api.accounts.set({ name: 'Shop' });
     expect((await wa2ai('names', 'account')).output).toBe('default\n');
     expect(await runWa2ai(['names', 'route', '--url', 'http://127.0.0.1:9'])).toMatchObject({
       code: 3,
