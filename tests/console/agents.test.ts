@@ -175,7 +175,7 @@ describe('the page Agents', () => {
     await page.getByRole('link', { name: 'Tasks', exact: true }).click();
     await page.getByRole('heading', { name: 'No task' }).waitFor();
     await bo.say('/quest 7 easy 10 3600', { to: bed.phone });
-    expect((await bo.nextReply()).text).toMatch(/started, I will report here/);
+    expect((await bo.nextReply()).text).toMatch(/Te aviso aquí/);
     const [task] = npc.opened('quest');
     const taskId = task?.taskId ?? '';
     const row = page.getByRole('row', { name: new RegExp(taskId) });
@@ -191,7 +191,7 @@ describe('the page Agents', () => {
     mayComplain(/status of 409 /);
     await page.getByText('The agent does not cancel this task. It continues.').waitFor();
     npc.complete(taskId, { message: 'You found it!' });
-    expect((await bo.nextReply()).text).toBe(`Task ${taskId}: You found it!`);
+    expect((await bo.nextReply()).text).toBe(`Tarea ${taskId}: You found it!`);
     await row.waitFor({ state: 'detached' });
     await page.getByLabel('Show', { exact: true }).selectOption('ended');
     await row.getByText('ended', { exact: true }).waitFor();

@@ -51,7 +51,7 @@ describe.each(ALL)('the official A2A client, version %s over %s', (version, bind
     const opened = seen(await client.sendMessage(a2aRequest({ data }, { returnImmediately: true })));
     const states = statesOf(client.resubscribeTask({ tenant: '', id: opened.id }));
     expect((await bo.nextReply()).text).toBe(
-      'May we deliver at 5 pm?\n\nYour next message here answers this question.',
+      'May we deliver at 5 pm?\n\nTu próximo mensaje aquí responde a esta pregunta.',
     );
     const answerId = await bo.say('At six, please', { to: bed.phone });
     expect((await bo.nextReply()).text).toBe('Thank you, your answer was passed on.');
@@ -123,7 +123,7 @@ describe('wa2ai killed while a person is asked', () => {
     const client = await a2aClient(bed.service.url);
     expect(await untilState(client, size, 'completed')).toMatchObject({ answer: 'Large' });
     await eva.say('Blue', { to: bed.phone });
-    expect((await eva.nextReply(60_000)).text).toBe('Thank you, your answer was passed on.');
+    expect((await eva.nextReply(60_000)).text).toBe('Gracias, tu respuesta se ha transmitido.');
     expect(await untilState(client, colour, 'completed')).toMatchObject({ answer: 'Blue' });
     expect(eva.received.filter(({ text }) => text?.startsWith('Which colour?'))).toHaveLength(1);
   });

@@ -38,7 +38,7 @@ describe('a person who writes to an agent of the NPC Engine', () => {
     const bo = bed.person();
     await bed.service.addRoute(bo.phone, agent.url, npc({ waitMs: 200 }));
     await bo.say(`/duel ${opponent} 5`, { to: bed.phone });
-    expect((await bo.nextReply()).text).toMatch(/^Task task_\d+ started, I will report here\.$/);
+    expect((await bo.nextReply()).text).toMatch(/^Tarea task_\d+ iniciada\. Te aviso aquí\.$/);
     const [task] = agent.opened('duel');
     if (!task) throw new Error('no duel was opened');
     await bo.say('Still there?', { to: bed.phone });
@@ -48,7 +48,7 @@ describe('a person who writes to an agent of the NPC Engine', () => {
       new RegExp(`^• social \\S+: completed.*\n• duel ${task.taskId}: pending, since .* UTC$`),
     );
     agent.complete(task.taskId, { message: 'You won!' });
-    expect((await bo.nextReply()).text).toBe(`Task ${task.taskId}: You won!`);
+    expect((await bo.nextReply()).text).toBe(`Tarea ${task.taskId}: You won!`);
     await bo.say(`/task ${task.taskId}`, { to: bed.phone });
     expect((await bo.nextReply()).text).toBe(`duel ${task.taskId}: completed\nYou won!`);
   });
@@ -59,9 +59,9 @@ describe('a person who writes to an agent of the NPC Engine', () => {
     const id = await eva.say('/trade sword 1 10', { to: bed.phone });
     const started = (await eva.nextReply()).text;
     const [task] = agent.opened('trade');
-    expect(started).toBe(`Task ${task?.taskId} started, I will report here.`);
+    expect(started).toBe(`Tarea ${task?.taskId} iniciada. Te aviso aquí.`);
     agent.update(task?.taskId ?? '', { status: 'failed', error: { code: -32603, message: 'a secret' } });
-    expect((await eva.nextReply()).text).toBe(`Task ${task?.taskId} failed.`);
+    expect((await eva.nextReply()).text).toBe(`La tarea ${task?.taskId} ha fallado.`);
     expect(await bed.message(id)).toMatchObject({ state: 'dead', reason: 'AGENT_TASK_FAILED' });
   });
 
@@ -72,16 +72,16 @@ describe('a person who writes to an agent of the NPC Engine', () => {
       await bed.service.addRoute(channelId, agent.url, npc({ waitMs: 0, progress: true }));
     }
     await dan.say('/quest dragon hard 5 60', { to: group });
-    expect((await fay.nextReply()).text).toMatch(/^Task task_\d+ started/);
+    expect((await fay.nextReply()).text).toMatch(/^Tarea task_\d+ iniciada/);
     const [task] = agent.opened('quest');
     if (!task) throw new Error('no quest was opened');
     await fay.say('/tasks', { to: bed.phone });
-    expect(await fay.nextReply()).toMatchObject({ text: 'This chat has no tasks.', chat: bed.phone.pn });
+    expect(await fay.nextReply()).toMatchObject({ text: 'Este chat no tiene tareas.', chat: bed.phone.pn });
     agent.update(task.taskId, { status: 'processing', progress: 60 });
-    expect((await fay.nextReply()).text).toBe(`Task ${task.taskId}: 50 %.`);
+    expect((await fay.nextReply()).text).toBe(`Tarea ${task.taskId}: 50 %.`);
     agent.complete(task.taskId, { success: true, transactionHash: '0xabc' });
     expect(await fay.nextReply()).toMatchObject({
-      text: `Task ${task.taskId}: success: yes\ntransaction hash: 0xabc`,
+      text: `Tarea ${task.taskId}: success: yes\ntransaction hash: 0xabc`,
       chat: group.jid,
     });
   });
@@ -94,7 +94,7 @@ describe('wa2ai killed in the middle of a long task', () => {
     await bed.service.addRoute(hal.phone, agent.url, npc({ waitMs: 60_000 }));
     const before = agent.opened('duel').length;
     await gil.say(`/duel ${opponent} 7`, { to: bed.phone });
-    expect((await gil.nextReply()).text).toMatch(/started, I will report here\.$/);
+    expect((await gil.nextReply()).text).toMatch(/iniciada\. Te aviso aquí\.$/);
     const untilStreams = (count: number) => expect.poll(() => agent.openStreams).toBe(count);
     const crash = async () => {
       await bed.service.end('SIGKILL');
@@ -115,7 +115,7 @@ describe('wa2ai killed in the middle of a long task', () => {
     agent.complete(awaited.taskId, { message: 'Continued' });
     expect((await hal.nextReply(60_000)).text).toBe('Continued');
     agent.complete(followed.taskId, { message: 'You won after all!' });
-    expect((await gil.nextReply(60_000)).text).toBe(`Task ${followed.taskId}: You won after all!`);
+    expect((await gil.nextReply(60_000)).text).toBe(`Tarea ${followed.taskId}: You won after all!`);
     await gil.say('Thanks', { to: bed.phone });
     expect((await gil.nextReply()).text).toBe('echo: Thanks');
     expect(gil.received.filter(({ text }) => text?.includes('after all'))).toHaveLength(1);

@@ -59,7 +59,7 @@ describe('a person whose agent works for long', () => {
     await nodes.any().addRoute(isGroup ? group.jid : dan.phone, agent.url, { config });
     const before = nodes.turnsEnded();
     await dan.say('run', { to });
-    expect((await reader.nextReply(60_000)).text).toMatch(/^Task [0-9a-f]{8} started, I will report here\.$/);
+    expect((await reader.nextReply(60_000)).text).toMatch(/^Tarea [0-9a-f]{8} iniciada\. Te aviso aquí\.$/);
     const [taskId = ''] = agent.running;
     await expect.poll(() => followerSince(before)).toMatch(/^n\d$/);
     await without(followerSince(before), async () => {
@@ -91,7 +91,7 @@ describe('a person who is asked for a program', () => {
       await nodes.untilOwned('default', [owner]);
       await nodes.untilOpen();
       await ana.say('Blue', { to: bed.phone });
-      expect((await ana.nextReply(TAKE_OVER_MS)).text).toBe('Thank you, your answer was passed on.');
+      expect((await ana.nextReply(TAKE_OVER_MS)).text).toBe('Gracias, tu respuesta se ha transmitido.');
       expect((await states).slice(-2)).toEqual(['artifact answer', 'completed']);
     });
     expect(ana.received.filter(({ text }) => text?.startsWith('Which colour?'))).toHaveLength(1);

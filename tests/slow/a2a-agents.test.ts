@@ -55,7 +55,7 @@ describe.each([
     await bed.service.addRoute(group.jid, agent.url, a2a({ waitMs: 100 }));
     const before = agent.messages.length;
     await dan.say('run', { to: group });
-    expect((await eva.nextReply()).text).toMatch(/^Task [0-9a-f]{8} started, I will report here\.$/);
+    expect((await eva.nextReply()).text).toMatch(/^Tarea [0-9a-f]{8} iniciada\. Te aviso aquí\.$/);
     const [taskId = ''] = agent.running;
     await eva.say('hello', { to: group });
     expect((await eva.nextReply()).text).toBe('echo: hello');

@@ -58,7 +58,7 @@ describe('A real ADK server with --a2a on WhatsApp', () => {
 
   it('reports a task that lasts longer than the turn', async () => {
     const { person, ask } = await personWith({ waitMs: 200 });
-    expect(await ask('slow 4000')).toMatch(/^Task [0-9a-f]{8} started, I will report here\.$/);
+    expect(await ask('slow 4000')).toMatch(/^Tarea [0-9a-f]{8} iniciada\. Te aviso aquí\.$/);
     expect((await person.nextReply(60_000)).text).toBe('turn 1: you said "slow 4000"');
   });
 

@@ -83,7 +83,7 @@ it.each([
     agents.push(a2a);
     await first.addRoute(tasker.phone, a2a.url, { config: { adk: undefined, a2a: { waitMs: 100 } } });
     await tasker.say('run', { to: phone });
-    expect((await tasker.nextReply(60_000)).text).toMatch(/^Task [0-9a-f]{8} started/);
+    expect((await tasker.nextReply(60_000)).text).toMatch(/^Tarea [0-9a-f]{8} iniciada/);
     const [taskId = ''] = a2a.running;
 
     // A message whose agent is down.

@@ -17,6 +17,7 @@ import { MemoryState } from '../doubles/memory-state.ts';
 import { serviceWith } from './app-with.ts';
 import { FakeClock } from './fake-clock.ts';
 import { quietLog } from './quiet-log.ts';
+import { shaping } from './shaping.ts';
 
 /** What a test decides about the agent behind a route. */
 export interface ServingOptions {
@@ -51,6 +52,7 @@ export function serving({ agent, clock: given }: ServingOptions = {}) {
     taskFeed: feed,
     routes,
     clock,
+    shaping: shaping(),
     logOf: () => quietLog,
     messageLog: new MemoryMessageLog(state),
     sendMessage: (input) => {

@@ -1,5 +1,6 @@
 import type { Logger } from './logger.ts';
 import type { AgentResponse, IncomingMessage, Route } from './models.ts';
+import type { SayInChat } from './policies/texts.ts';
 import type { PastTurn } from './ports/message-log.ts';
 import type { AgentSession, StoredTask } from './tasks.ts';
 
@@ -76,6 +77,8 @@ export interface AttemptOptions {
    * one. Returns immediately. A client that cannot stream never calls it. Absent: nothing is shown before the answer is complete.
    */
   onText?(textSoFar: () => string): void;
+  /** Says a text of wa2ai in the language of the person. Absent: in English. */
+  sayInChat?: SayInChat;
   /** Log of the turn, whose lines carry the message and the chat. Absent: the client's own. */
   log?: Logger;
 }
@@ -135,7 +138,13 @@ export interface AgentClient {
   followTask?(
     endpoint: string,
     task: FollowedTask,
-    options: { signal: AbortSignal; log: Logger; store: Pick<AttemptStore, 'saveSession'> },
+    options: {
+      signal: AbortSignal;
+      log: Logger;
+      store: Pick<AttemptStore, 'saveSession'>;
+      /** As `AttemptOptions.sayInChat`. */
+      sayInChat?: SayInChat;
+    },
   ): Promise<TaskReport>;
   /**
    * What the agent says of a task that `sendMessage` left running. Absent: it cannot be asked.

@@ -242,11 +242,6 @@ export function shortTaskId(remoteId: string): string {
   return remoteId.length > MAX_SHOWN_CHARS ? remoteId.slice(0, SHORT_CHARS) : remoteId;
 }
 
-/** The reply of a turn whose task continues. */
-export function startedText(remoteId: string): string {
-  return `Task ${shortTaskId(remoteId)} started, I will report here.`;
-}
-
 /** The task of a chat that a person means: by its id, or by the beginning of only one id. */
 export function taskNamed(tasks: readonly StoredTask[], written: string): StoredTask | undefined {
   const exact = tasks.find(({ remoteId }) => remoteId === written);

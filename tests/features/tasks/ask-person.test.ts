@@ -12,7 +12,8 @@ const request: ServedRequest = {
   text: 'Which colour?',
   deadlineMinutes: 60,
 };
-const NOTICE = 'Your next message here answers this question.';
+/** The question does not say its language; the number is of Argentina. */
+const NOTICE = 'Tu próximo mensaje aquí responde a esta pregunta.';
 
 function setup() {
   const all = serving();
@@ -64,7 +65,7 @@ describe('askPerson', () => {
     expect(sent()).toHaveLength(1);
     await clock.advanceMs(2 * 60_000);
     await clock.advanceMs(20 * 60_000);
-    expect(sent()).toEqual([`Which colour?\n\n${NOTICE}`, `Reminder: Which colour?\n\n${NOTICE}`]);
+    expect(sent()).toEqual([`Which colour?\n\n${NOTICE}`, `Recordatorio: Which colour?\n\n${NOTICE}`]);
     await clock.advanceMs(10 * 60_000);
     expect(await end).toEqual({ outcome: 'failed' });
     expect(await last(taskId)).toMatchObject({ text: 'The person did not answer within 60 minutes.' });

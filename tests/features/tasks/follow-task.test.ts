@@ -133,10 +133,10 @@ describe('followTask', () => {
     ]);
   });
 
-  it('says that the task ended when the agent says nothing', async () => {
+  it('says in the language of the person that the task ended when the agent says nothing', async () => {
     const { run, texts } = await setup([end(undefined)]);
     await run();
-    expect(texts()).toEqual(['Task remote-1 is completed.']);
+    expect(texts()).toEqual(['La tarea remote-1 ha terminado.']);
   });
 
   it('reports a failure without the text of the agent, and stores a dead letter', async () => {
@@ -146,7 +146,7 @@ describe('followTask', () => {
     );
     const { run, texts, message, state } = await setup([failure], { notices: { failed: 'Sorry.' } });
     expect(await run()).toEqual({ outcome: 'failed' });
-    expect(texts()).toEqual(['Task remote-1 failed. Sorry.']);
+    expect(texts()).toEqual(['La tarea remote-1 ha fallado. Sorry.']);
     expect(message()).toMatchObject({ state: 'dead', reason: 'AGENT_TASK_FAILED' });
     expect(state.deadLetters).toMatchObject([
       { reason: 'AGENT_TASK_FAILED', error: 'The agent said: secret' },
@@ -199,7 +199,7 @@ describe('followTask', () => {
       reason: 'AGENT_TASK_LOST',
       error: expect.stringContaining('route was deleted'),
     });
-    expect(texts()).toEqual(['Task remote-1 failed.']);
+    expect(texts()).toEqual(['La tarea remote-1 ha fallado.']);
   });
 
   it('stops without a report when the service stops', async () => {

@@ -32,6 +32,21 @@ const EN = {
   ownerSent: 'Sent to {address}.',
   ownerDropped: 'Not sent to {address}.',
   ownerNoDraft: 'No answer with the number {id} waits for you.',
+  taskStarted: 'Task {task} started, I will report here.',
+  taskDone: 'Task {task} is completed.',
+  taskFailed: 'Task {task} failed.',
+  taskCanceled: 'Task {task} was cancelled.',
+  taskCanceling: 'Task {task} will be cancelled.',
+  taskNotCanceled: 'The agent does not cancel task {task}.',
+  taskNone: 'This chat has no tasks.',
+  taskUnknown: 'This chat has no task {task}. /tasks lists its tasks.',
+  taskHelp: 'Write /task and the id of the task, and cancel to stop it: /task ID cancel.',
+  taskRunning: 'running',
+  taskEnded: 'ended',
+  taskSays: 'Task {task}: {text}',
+  question: 'Your next message here answers this question.',
+  questionAnswered: 'Thank you, your answer was passed on.',
+  reminder: 'Reminder: {text}',
 };
 
 /** The names of these texts. */
@@ -94,6 +109,21 @@ const CHAT_LANGUAGES = {
       ownerSent: 'Enviado a {address}.',
       ownerDropped: 'No enviado a {address}.',
       ownerNoDraft: 'Ninguna respuesta con el número {id} te espera.',
+      taskStarted: 'Tarea {task} iniciada. Te aviso aquí.',
+      taskDone: 'La tarea {task} ha terminado.',
+      taskFailed: 'La tarea {task} ha fallado.',
+      taskCanceled: 'La tarea {task} se ha cancelado.',
+      taskCanceling: 'La tarea {task} se cancelará.',
+      taskNotCanceled: 'El agente no cancela la tarea {task}.',
+      taskNone: 'Este chat no tiene tareas.',
+      taskUnknown: 'Este chat no tiene la tarea {task}. Con /tasks ves sus tareas.',
+      taskHelp: 'Escribe /task y el id de la tarea, y cancel para detenerla: /task ID cancel.',
+      taskRunning: 'en curso',
+      taskEnded: 'terminada',
+      taskSays: 'Tarea {task}: {text}',
+      question: 'Tu próximo mensaje aquí responde a esta pregunta.',
+      questionAnswered: 'Gracias, tu respuesta se ha transmitido.',
+      reminder: 'Recordatorio: {text}',
     },
     formal: {
       unsupported: 'Aquí no puedo abrir este tipo de mensaje. Escríbalo como texto, por favor.',
@@ -112,6 +142,11 @@ const CHAT_LANGUAGES = {
       ownerDraft:
         '{name} ({address}) ha escrito: "{text}"\nLa respuesta le espera:\n\n{draft}\n\nPara enviarla, escriba aquí: #send {id}\nOtras palabras: #edit {id} su texto\nSin respuesta: #drop {id}',
       ownerNoDraft: 'Ninguna respuesta con el número {id} le espera.',
+      taskStarted: 'Tarea {task} iniciada. Le aviso aquí.',
+      taskUnknown: 'Este chat no tiene la tarea {task}. Con /tasks ve sus tareas.',
+      taskHelp: 'Escriba /task y el id de la tarea, y cancel para detenerla: /task ID cancel.',
+      question: 'Su próximo mensaje aquí responde a esta pregunta.',
+      questionAnswered: 'Gracias, su respuesta se ha transmitido.',
     },
   },
   'pt-BR': {
@@ -148,6 +183,21 @@ const CHAT_LANGUAGES = {
       ownerSent: 'Enviado para {address}.',
       ownerDropped: 'Não enviado para {address}.',
       ownerNoDraft: 'Nenhuma resposta com o número {id} espera por você.',
+      taskStarted: 'Tarefa {task} iniciada. Aviso você aqui.',
+      taskDone: 'A tarefa {task} terminou.',
+      taskFailed: 'A tarefa {task} falhou.',
+      taskCanceled: 'A tarefa {task} foi cancelada.',
+      taskCanceling: 'A tarefa {task} será cancelada.',
+      taskNotCanceled: 'O agente não cancela a tarefa {task}.',
+      taskNone: 'Esta conversa não tem tarefas.',
+      taskUnknown: 'Esta conversa não tem a tarefa {task}. /tasks mostra as tarefas dela.',
+      taskHelp: 'Escreva /task e o id da tarefa, e cancel para parar: /task ID cancel.',
+      taskRunning: 'em andamento',
+      taskEnded: 'terminada',
+      taskSays: 'Tarefa {task}: {text}',
+      question: 'A sua próxima mensagem aqui responde a esta pergunta.',
+      questionAnswered: 'Obrigado, a sua resposta foi encaminhada.',
+      reminder: 'Lembrete: {text}',
     },
   },
   pt: {
@@ -185,6 +235,21 @@ const CHAT_LANGUAGES = {
       ownerSent: 'Enviado a {address}.',
       ownerDropped: 'Não enviado a {address}.',
       ownerNoDraft: 'Nenhuma resposta com o número {id} espera por si.',
+      taskStarted: 'Tarefa {task} iniciada. Dou notícias aqui.',
+      taskDone: 'A tarefa {task} terminou.',
+      taskFailed: 'A tarefa {task} falhou.',
+      taskCanceled: 'A tarefa {task} foi cancelada.',
+      taskCanceling: 'A tarefa {task} será cancelada.',
+      taskNotCanceled: 'O agente não cancela a tarefa {task}.',
+      taskNone: 'Esta conversa não tem tarefas.',
+      taskUnknown: 'Esta conversa não tem a tarefa {task}. /tasks mostra as suas tarefas.',
+      taskHelp: 'Escreva /task e o id da tarefa, e cancel para a parar: /task ID cancel.',
+      taskRunning: 'em curso',
+      taskEnded: 'terminada',
+      taskSays: 'Tarefa {task}: {text}',
+      question: 'A sua próxima mensagem aqui responde a esta pergunta.',
+      questionAnswered: 'Obrigado, a sua resposta foi encaminhada.',
+      reminder: 'Lembrete: {text}',
     },
     informal: {
       unsupported: 'Não consigo abrir este tipo de mensagem aqui. Por favor, escreve em texto.',
@@ -202,6 +267,9 @@ const CHAT_LANGUAGES = {
       ownerDraft:
         '{name} ({address}) escreveu: "{text}"\nA resposta espera por ti:\n\n{draft}\n\nPara a enviar, escreve aqui: #send {id}\nOutras palavras: #edit {id} o teu texto\nSem resposta: #drop {id}',
       ownerNoDraft: 'Nenhuma resposta com o número {id} espera por ti.',
+      taskHelp: 'Escreve /task e o id da tarefa, e cancel para a parar: /task ID cancel.',
+      question: 'A tua próxima mensagem aqui responde a esta pergunta.',
+      questionAnswered: 'Obrigado, a tua resposta foi encaminhada.',
     },
   },
   de: {
@@ -241,6 +309,22 @@ const CHAT_LANGUAGES = {
       ownerSent: 'Gesendet an {address}.',
       ownerDropped: 'Nicht gesendet an {address}.',
       ownerNoDraft: 'Keine Antwort mit der Nummer {id} wartet auf dich.',
+      taskStarted: 'Aufgabe {task} läuft. Ich melde mich hier.',
+      taskDone: 'Aufgabe {task} ist erledigt.',
+      taskFailed: 'Aufgabe {task} ist fehlgeschlagen.',
+      taskCanceled: 'Aufgabe {task} wurde abgebrochen.',
+      taskCanceling: 'Aufgabe {task} wird abgebrochen.',
+      taskNotCanceled: 'Der Agent bricht Aufgabe {task} nicht ab.',
+      taskNone: 'In diesem Chat gibt es keine Aufgaben.',
+      taskUnknown: 'In diesem Chat gibt es keine Aufgabe {task}. /tasks zeigt seine Aufgaben.',
+      taskHelp:
+        'Schreibe /task und die Kennung der Aufgabe, und cancel, um sie abzubrechen: /task ID cancel.',
+      taskRunning: 'läuft',
+      taskEnded: 'beendet',
+      taskSays: 'Aufgabe {task}: {text}',
+      question: 'Deine nächste Nachricht hier beantwortet diese Frage.',
+      questionAnswered: 'Danke, deine Antwort wurde weitergegeben.',
+      reminder: 'Erinnerung: {text}',
     },
     formal: {
       unsupported: 'Diese Art von Nachricht kann ich hier nicht öffnen. Bitte schreiben Sie sie als Text.',
@@ -259,6 +343,10 @@ const CHAT_LANGUAGES = {
       ownerDraft:
         '{name} ({address}) hat geschrieben: "{text}"\nDie Antwort wartet auf Sie:\n\n{draft}\n\nUm sie zu senden, schreiben Sie hier: #send {id}\nAndere Worte: #edit {id} Ihr Text\nKeine Antwort: #drop {id}',
       ownerNoDraft: 'Keine Antwort mit der Nummer {id} wartet auf Sie.',
+      taskHelp:
+        'Schreiben Sie /task und die Kennung der Aufgabe, und cancel, um sie abzubrechen: /task ID cancel.',
+      question: 'Ihre nächste Nachricht hier beantwortet diese Frage.',
+      questionAnswered: 'Danke, Ihre Antwort wurde weitergegeben.',
     },
   },
   fr: {
@@ -298,6 +386,21 @@ const CHAT_LANGUAGES = {
       ownerSent: 'Envoyé à {address}.',
       ownerDropped: 'Non envoyé à {address}.',
       ownerNoDraft: 'Aucune réponse avec le numéro {id} ne vous attend.',
+      taskStarted: 'Tâche {task} commencée. Je vous tiens au courant ici.',
+      taskDone: 'La tâche {task} est terminée.',
+      taskFailed: 'La tâche {task} a échoué.',
+      taskCanceled: 'La tâche {task} a été annulée.',
+      taskCanceling: 'La tâche {task} va être annulée.',
+      taskNotCanceled: "L'agent n'annule pas la tâche {task}.",
+      taskNone: "Cette discussion n'a pas de tâches.",
+      taskUnknown: "Cette discussion n'a pas de tâche {task}. /tasks montre ses tâches.",
+      taskHelp: "Écrivez /task et l'identifiant de la tâche, et cancel pour l'arrêter : /task ID cancel.",
+      taskRunning: 'en cours',
+      taskEnded: 'terminée',
+      taskSays: 'Tâche {task} : {text}',
+      question: 'Votre prochain message ici répond à cette question.',
+      questionAnswered: 'Merci, votre réponse a été transmise.',
+      reminder: 'Rappel : {text}',
     },
     informal: {
       unsupported: "Je ne peux pas ouvrir ce type de message ici. Écris-le en texte, s'il te plaît.",
@@ -318,6 +421,10 @@ const CHAT_LANGUAGES = {
       ownerDraft:
         '{name} ({address}) a écrit : "{text}"\nLa réponse t\'attend :\n\n{draft}\n\nPour l\'envoyer, écris ici : #send {id}\nAutres mots : #edit {id} ton texte\nPas de réponse : #drop {id}',
       ownerNoDraft: "Aucune réponse avec le numéro {id} ne t'attend.",
+      taskStarted: 'Tâche {task} commencée. Je te tiens au courant ici.',
+      taskHelp: "Écris /task et l'identifiant de la tâche, et cancel pour l'arrêter : /task ID cancel.",
+      question: 'Ton prochain message ici répond à cette question.',
+      questionAnswered: 'Merci, ta réponse a été transmise.',
     },
   },
   it: {
@@ -355,6 +462,21 @@ const CHAT_LANGUAGES = {
       ownerSent: 'Inviato a {address}.',
       ownerDropped: 'Non inviato a {address}.',
       ownerNoDraft: 'Nessuna risposta con il numero {id} ti aspetta.',
+      taskStarted: 'Attività {task} avviata. Ti aggiorno qui.',
+      taskDone: "L'attività {task} è completata.",
+      taskFailed: "L'attività {task} non è riuscita.",
+      taskCanceled: "L'attività {task} è stata annullata.",
+      taskCanceling: "L'attività {task} verrà annullata.",
+      taskNotCanceled: "L'agente non annulla l'attività {task}.",
+      taskNone: 'Questa chat non ha attività.',
+      taskUnknown: "Questa chat non ha l'attività {task}. /tasks mostra le sue attività.",
+      taskHelp: "Scrivi /task e l'id dell'attività, e cancel per fermarla: /task ID cancel.",
+      taskRunning: 'in corso',
+      taskEnded: 'terminata',
+      taskSays: 'Attività {task}: {text}',
+      question: 'Il tuo prossimo messaggio qui risponde a questa domanda.',
+      questionAnswered: 'Grazie, la tua risposta è stata inoltrata.',
+      reminder: 'Promemoria: {text}',
     },
     formal: {
       unsupported: 'Qui non posso aprire questo tipo di messaggio. Lo scriva come testo, per favore.',
@@ -373,6 +495,10 @@ const CHAT_LANGUAGES = {
       ownerDraft:
         '{name} ({address}) ha scritto: "{text}"\nLa risposta La aspetta:\n\n{draft}\n\nPer inviarla, scriva qui: #send {id}\nAltre parole: #edit {id} il Suo testo\nNessuna risposta: #drop {id}',
       ownerNoDraft: 'Nessuna risposta con il numero {id} La aspetta.',
+      taskStarted: 'Attività {task} avviata. La aggiorno qui.',
+      taskHelp: "Scriva /task e l'id dell'attività, e cancel per fermarla: /task ID cancel.",
+      question: 'Il Suo prossimo messaggio qui risponde a questa domanda.',
+      questionAnswered: 'Grazie, la Sua risposta è stata inoltrata.',
     },
   },
   tr: {
@@ -411,6 +537,21 @@ const CHAT_LANGUAGES = {
       ownerSent: 'Gönderildi: {address}.',
       ownerDropped: 'Gönderilmedi: {address}.',
       ownerNoDraft: 'Seni bekleyen {id} numaralı bir cevap yok.',
+      taskStarted: '{task} görevi başladı, sonucu buraya yazacağım.',
+      taskDone: '{task} görevi tamamlandı.',
+      taskFailed: '{task} görevi başarısız oldu.',
+      taskCanceled: '{task} görevi iptal edildi.',
+      taskCanceling: '{task} görevi iptal edilecek.',
+      taskNotCanceled: 'Asistan {task} görevini iptal etmiyor.',
+      taskNone: 'Bu sohbette görev yok.',
+      taskUnknown: 'Bu sohbette {task} görevi yok. /tasks görevleri listeler.',
+      taskHelp: '/task ve görevin kimliğini yaz; durdurmak için cancel ekle: /task ID cancel.',
+      taskRunning: 'sürüyor',
+      taskEnded: 'bitti',
+      taskSays: 'Görev {task}: {text}',
+      question: 'Buradaki bir sonraki mesajın bu soruyu cevaplar.',
+      questionAnswered: 'Teşekkürler, cevabın iletildi.',
+      reminder: 'Hatırlatma: {text}',
     },
     formal: {
       unsupported: 'Bu tür bir mesajı burada açamıyorum. Lütfen metin olarak yazın.',
@@ -430,6 +571,9 @@ const CHAT_LANGUAGES = {
       ownerDraft:
         '{name} ({address}) yazdı: "{text}"\nCevap sizi bekliyor:\n\n{draft}\n\nGöndermek için buraya yazın: #send {id}\nBaşka sözlerle: #edit {id} metniniz\nCevap yok: #drop {id}',
       ownerNoDraft: 'Sizi bekleyen {id} numaralı bir cevap yok.',
+      taskHelp: '/task ve görevin kimliğini yazın; durdurmak için cancel ekleyin: /task ID cancel.',
+      question: 'Buradaki bir sonraki mesajınız bu soruyu cevaplar.',
+      questionAnswered: 'Teşekkürler, cevabınız iletildi.',
     },
   },
   id: {
@@ -468,6 +612,21 @@ const CHAT_LANGUAGES = {
       ownerSent: 'Dikirim ke {address}.',
       ownerDropped: 'Tidak dikirim ke {address}.',
       ownerNoDraft: 'Tidak ada jawaban dengan nomor {id} yang menunggu Anda.',
+      taskStarted: 'Tugas {task} dimulai, saya akan mengabari di sini.',
+      taskDone: 'Tugas {task} selesai.',
+      taskFailed: 'Tugas {task} gagal.',
+      taskCanceled: 'Tugas {task} dibatalkan.',
+      taskCanceling: 'Tugas {task} akan dibatalkan.',
+      taskNotCanceled: 'Agen tidak membatalkan tugas {task}.',
+      taskNone: 'Obrolan ini tidak punya tugas.',
+      taskUnknown: 'Obrolan ini tidak punya tugas {task}. /tasks menampilkan tugasnya.',
+      taskHelp: 'Tulis /task dan id tugas, lalu cancel untuk menghentikannya: /task ID cancel.',
+      taskRunning: 'berjalan',
+      taskEnded: 'selesai',
+      taskSays: 'Tugas {task}: {text}',
+      question: 'Pesan Anda berikutnya di sini menjawab pertanyaan ini.',
+      questionAnswered: 'Terima kasih, jawaban Anda sudah diteruskan.',
+      reminder: 'Pengingat: {text}',
     },
     informal: {
       unsupported: 'Aku tidak bisa membuka jenis pesan ini di sini. Tulis sebagai teks, ya.',
@@ -483,6 +642,9 @@ const CHAT_LANGUAGES = {
       ownerDraft:
         '{name} ({address}) menulis: "{text}"\nJawabannya menunggumu:\n\n{draft}\n\nUntuk mengirimnya, tulis di sini: #send {id}\nKata-kata lain: #edit {id} teksmu\nTanpa jawaban: #drop {id}',
       ownerNoDraft: 'Tidak ada jawaban dengan nomor {id} yang menunggumu.',
+      taskStarted: 'Tugas {task} dimulai, aku akan mengabari di sini.',
+      question: 'Pesanmu berikutnya di sini menjawab pertanyaan ini.',
+      questionAnswered: 'Terima kasih, jawabanmu sudah diteruskan.',
     },
   },
   hi: {
@@ -519,6 +681,21 @@ const CHAT_LANGUAGES = {
       ownerSent: '{address} को भेजा गया।',
       ownerDropped: '{address} को नहीं भेजा गया।',
       ownerNoDraft: '{id} नंबर का कोई जवाब आपका इंतज़ार नहीं कर रहा है।',
+      taskStarted: 'कार्य {task} शुरू हो गया है, मैं यहाँ बताऊँगा।',
+      taskDone: 'कार्य {task} पूरा हो गया है।',
+      taskFailed: 'कार्य {task} सफल नहीं हुआ।',
+      taskCanceled: 'कार्य {task} रद्द कर दिया गया।',
+      taskCanceling: 'कार्य {task} रद्द किया जाएगा।',
+      taskNotCanceled: 'एजेंट कार्य {task} को रद्द नहीं करता।',
+      taskNone: 'इस चैट में कोई कार्य नहीं है।',
+      taskUnknown: 'इस चैट में कार्य {task} नहीं है। /tasks इसके कार्य दिखाता है।',
+      taskHelp: '/task और कार्य की आईडी लिखें, और रोकने के लिए cancel: /task ID cancel.',
+      taskRunning: 'चल रहा है',
+      taskEnded: 'समाप्त',
+      taskSays: 'कार्य {task}: {text}',
+      question: 'यहाँ आपका अगला संदेश इस सवाल का जवाब होगा।',
+      questionAnswered: 'धन्यवाद, आपका जवाब आगे भेज दिया गया है।',
+      reminder: 'याद दिलाना: {text}',
     },
   },
   ar: {
@@ -556,6 +733,21 @@ const CHAT_LANGUAGES = {
       ownerSent: 'أُرسل إلى {address}.',
       ownerDropped: 'لم يُرسل إلى {address}.',
       ownerNoDraft: 'لا يوجد رد بالرقم {id} بانتظارك.',
+      taskStarted: 'بدأت المهمة {task}، وسأخبرك هنا.',
+      taskDone: 'اكتملت المهمة {task}.',
+      taskFailed: 'فشلت المهمة {task}.',
+      taskCanceled: 'أُلغيت المهمة {task}.',
+      taskCanceling: 'ستُلغى المهمة {task}.',
+      taskNotCanceled: 'الوكيل لا يلغي المهمة {task}.',
+      taskNone: 'لا توجد مهام في هذه المحادثة.',
+      taskUnknown: 'لا توجد المهمة {task} في هذه المحادثة. يعرض /tasks مهامها.',
+      taskHelp: 'اكتب /task ومعرّف المهمة، و cancel لإيقافها: /task ID cancel.',
+      taskRunning: 'قيد التنفيذ',
+      taskEnded: 'انتهت',
+      taskSays: 'المهمة {task}: {text}',
+      question: 'رسالتك التالية هنا تجيب عن هذا السؤال.',
+      questionAnswered: 'شكرًا، تم تمرير ردك.',
+      reminder: 'تذكير: {text}',
     },
   },
   ru: {
@@ -593,6 +785,21 @@ const CHAT_LANGUAGES = {
       ownerSent: 'Отправлено: {address}.',
       ownerDropped: 'Не отправлено: {address}.',
       ownerNoDraft: 'Нет ответа с номером {id}, который ждёт вас.',
+      taskStarted: 'Задача {task} начата, я сообщу здесь.',
+      taskDone: 'Задача {task} выполнена.',
+      taskFailed: 'Задача {task} не удалась.',
+      taskCanceled: 'Задача {task} отменена.',
+      taskCanceling: 'Задача {task} будет отменена.',
+      taskNotCanceled: 'Агент не отменяет задачу {task}.',
+      taskNone: 'В этом чате нет задач.',
+      taskUnknown: 'В этом чате нет задачи {task}. /tasks показывает его задачи.',
+      taskHelp: 'Напишите /task и номер задачи, а чтобы остановить её — cancel: /task ID cancel.',
+      taskRunning: 'выполняется',
+      taskEnded: 'завершена',
+      taskSays: 'Задача {task}: {text}',
+      question: 'Ваше следующее сообщение здесь ответит на этот вопрос.',
+      questionAnswered: 'Спасибо, ваш ответ передан.',
+      reminder: 'Напоминание: {text}',
     },
     informal: {
       unsupported: 'Я не могу открыть здесь такое сообщение. Пожалуйста, напиши его текстом.',
@@ -610,6 +817,9 @@ const CHAT_LANGUAGES = {
       ownerDraft:
         '{name} ({address}) пишет: "{text}"\nОтвет ждёт тебя:\n\n{draft}\n\nЧтобы отправить его, напиши здесь: #send {id}\nДругими словами: #edit {id} твой текст\nБез ответа: #drop {id}',
       ownerNoDraft: 'Нет ответа с номером {id}, который ждёт тебя.',
+      taskHelp: 'Напиши /task и номер задачи, а чтобы остановить её — cancel: /task ID cancel.',
+      question: 'Твоё следующее сообщение здесь ответит на этот вопрос.',
+      questionAnswered: 'Спасибо, твой ответ передан.',
     },
   },
   ja: {
@@ -646,6 +856,21 @@ const CHAT_LANGUAGES = {
       ownerSent: '{address} に送りました。',
       ownerDropped: '{address} には送りませんでした。',
       ownerNoDraft: '番号 {id} の回答は待っていません。',
+      taskStarted: 'タスク {task} を開始しました。結果はここでお知らせします。',
+      taskDone: 'タスク {task} が完了しました。',
+      taskFailed: 'タスク {task} は失敗しました。',
+      taskCanceled: 'タスク {task} は取り消されました。',
+      taskCanceling: 'タスク {task} を取り消します。',
+      taskNotCanceled: 'エージェントはタスク {task} を取り消しません。',
+      taskNone: 'このチャットにタスクはありません。',
+      taskUnknown: 'このチャットにタスク {task} はありません。/tasks でタスクを一覧できます。',
+      taskHelp: '/task とタスクの ID を書いてください。止めるには cancel を付けます: /task ID cancel',
+      taskRunning: '実行中',
+      taskEnded: '終了',
+      taskSays: 'タスク {task}: {text}',
+      question: 'ここでの次のメッセージが、この質問への回答になります。',
+      questionAnswered: 'ありがとうございます。回答を伝えました。',
+      reminder: 'リマインダー: {text}',
     },
   },
 } satisfies Record<string, ChatLanguage>;
@@ -684,7 +909,7 @@ export function textOf(
 }
 
 /** What is read from left to right in every language, or as its own words are: commands with their number, and values. */
-const INLINE = /#\w+ \{id\}|\{\w+\}/g;
+const INLINE = /#\w+ \{id\}|\/tasks?(?: ID cancel)?|\{\w+\}/g;
 /** It has lines of its own. */
 const DRAFT = '{draft}';
 const RIGHT_TO_LEFT: ReadonlySet<Language> = new Set<Language>(['ar']);
@@ -699,6 +924,17 @@ export function inline(text: string, language: Language): string {
   if (!RIGHT_TO_LEFT.has(language)) return text;
   return `${RIGHT_TO_LEFT_MARK}${FIRST_STRONG_ISOLATE}${text}${POP_DIRECTIONAL_ISOLATE}`;
 }
+
+/** Says a text of wa2ai to one person. */
+export type SayInChat = (name: TextName, values?: Record<string, string | number>) => string;
+
+/** Says texts of wa2ai in a language, as the settings of a chat want them. */
+export function sayingIn(language: Language, settings: TextSettings): SayInChat {
+  return (name, values) => textOf(name, language, settings, values);
+}
+
+/** For whom neither language nor settings are known. */
+export const sayInEnglish = sayingIn('en', { formOfAddress: 'usual', own: {} });
 
 /** A placeholder of the operator's text that the text of wa2ai does not have; undefined: there is none. */
 export function unknownPlaceholder(name: TextName, text: string): string | undefined {

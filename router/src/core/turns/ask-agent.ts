@@ -66,6 +66,8 @@ export interface AskWithFallbackDeps {
   replyToken?: AskDeps['replyToken'];
   /** Sends a text to the chat before the answer. */
   notify?: AskDeps['notify'];
+  /** Says a text of wa2ai to the person. */
+  sayInChat?: AskDeps['sayInChat'];
   /** Takes the answer of the route's own agent as far as it is written. */
   onText?: AskDeps['onText'];
   /** Records requests to agents with their answers. */
@@ -318,6 +320,8 @@ interface AskDeps {
   replyToken?: AttemptOptions['replyToken'];
   /** Sends a text to the chat before the answer. */
   notify?: AttemptOptions['notify'];
+  /** Says a text of wa2ai to the person. */
+  sayInChat?: AttemptOptions['sayInChat'];
   /** Takes the answer as far as it is written. */
   onText?: AttemptOptions['onText'];
   /** Records the requests of attempts with their answers. Absent: they are not recorded. */
@@ -471,7 +475,7 @@ async function attemptOnce(
   made: number,
   options: AttemptOptions,
 ): Promise<{ response: AgentResponse } | { error: Wa2aiError }> {
-  const { loadMedia, mediaUrl, loadHistory, replyToken, notify, onText, store, stopping } = deps;
+  const { loadMedia, mediaUrl, loadHistory, replyToken, notify, sayInChat, onText, store, stopping } = deps;
   try {
     const response = await client.sendMessage(endpoint, message, {
       signal: stopping,
@@ -483,6 +487,7 @@ async function attemptOnce(
       ...(loadHistory && { loadHistory }),
       ...(replyToken && { replyToken }),
       ...(notify && { notify }),
+      ...(sayInChat && { sayInChat }),
       ...(onText && { onText }),
       ...(store && { store }),
     });

@@ -9,7 +9,7 @@ import { ACCESS_PENDING, GROUP_EVENT, hasPauseContext, NOT_ADDRESSED } from '../
 import { isVoiceReply, type TranscribeSettings } from '../policies/conversation-fields.ts';
 import type { ChatPolicy, Decision, TurnView, WorkEnd } from '../policies/policy.ts';
 import { type ChatSettings, chatSettingsOf } from '../policies/settings.ts';
-import { languageOf, phoneOf } from '../policies/texts.ts';
+import { languageOf, phoneOf, sayingIn, textOf } from '../policies/texts.ts';
 import type { ChatClaim } from '../ports/inbox.ts';
 import type { MediaSource } from '../ports/media.ts';
 import type { ChatHistory, PastTurn } from '../ports/message-log.ts';
@@ -41,9 +41,6 @@ import {
   type TurnResult,
   type TurnWait,
 } from './turn.ts';
-
-/** The reply to an answer. */
-const ANSWER_TAKEN = 'Thank you, your answer was passed on.';
 
 /** Reasons of messages that the agent did not get: they go along as context with the next one that it gets. */
 const CONTEXT_REASONS = [NOT_ADDRESSED, GROUP_EVENT] as const;
@@ -190,10 +187,14 @@ function isLaterSession({ number }: Session, { session: { scope } }: ChatSetting
 }
 
 /** The message answers a question to its person: its task gets it, and no route. */
-function questionAnswered(deps: TurnDeps, turn: PendingTurn, questionId: string): TurnResult {
+async function questionAnswered(deps: TurnDeps, turn: PendingTurn, questionId: string): Promise<TurnResult> {
   const sentence = say('question.answered');
   const trace = [{ step: 'question', outcome: 'answered', taskId: questionId, ...sentence }];
-  return { state: 'answered', reason: 'question-answered', trace, replies: notice(deps, turn, ANSWER_TAKEN) };
+  const { texts } = chatSettingsOf(undefined, await deps.conversation());
+  const { message, chatState } = turn;
+  const language = languageOf(message.text, phoneOf(message), chatState?.language);
+  const replies = notice(deps, turn, textOf('questionAnswered', language, texts));
+  return { state: 'answered', reason: 'question-answered', trace, replies };
 }
 
 /** Whether the route's agent takes a file without text. */
@@ -274,7 +275,9 @@ async function runAgent(deps: RunAgentDeps, running: RunningTurn, question: Ques
   try {
     const offers = offersOf(deps, turn);
     const { onExchange } = running;
-    const asking = { ...deps, ...offers, stopping, onTask, onText: stream?.onText, onExchange, onFailure };
+    const sayInChat = sayingIn(view.language, conversation.texts);
+    const on = { onTask, onText: stream?.onText, onExchange, onFailure };
+    const asking = { ...deps, ...offers, ...on, stopping, sayInChat };
     const ask = () => askWithFallback(asking, route, turn, isAgain);
     return { kind: 'asked', answer: await duringAll(deps.policies, running, ask), stream };
   } catch (error) {

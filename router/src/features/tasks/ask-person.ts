@@ -1,6 +1,8 @@
 import { jidOfChannelId } from '../../core/chat-id.ts';
-import { NotOnWhatsAppError, StorageUnavailableError } from '../../core/errors.ts';
+import { NotOnWhatsAppError } from '../../core/errors.ts';
 import type { Logger } from '../../core/logger.ts';
+import { chatSettingsOf } from '../../core/policies/settings.ts';
+import { languageOf, phoneOf, type SayInChat, sayingIn } from '../../core/policies/texts.ts';
 import type { SentMessageRow } from '../../core/ports/message-log.ts';
 import type { OutboxState } from '../../core/ports/outbox.ts';
 import type { Question } from '../../core/ports/pending-answers.ts';
@@ -14,9 +16,6 @@ const MAX_WAIT_MS = 60_000;
 const MAX_QUEUED_MS = 300_000;
 /** While the question is on its way to WhatsApp; the longer that takes, the longer the wait. */
 const FIRST_QUESTION_LOOK_MS = 2_000;
-
-/** Says to the person where the next message goes. */
-const NOTICE = 'Your next message here answers this question.';
 
 /**
  * Asks a person and completes with the answer. One question of a chat is open at a time. The person is reminded once, after
@@ -78,7 +77,10 @@ async function askOpen(
   { remindMs }: Question,
 ): Promise<'sent' | 'on its way' | 'dead'> {
   const { questions, messageLog } = service;
-  const id = await sendOnce(service, `a2a ${task.id}`, request, `${request.text}\n\n${NOTICE}`);
+  const sayInChat = await sayingTo(service, request);
+  // The next message of the person goes to the program.
+  const asked = (text: string) => `${text}\n\n${sayInChat('question')}`;
+  const id = await sendOnce(service, `a2a ${task.id}`, request, asked(request.text));
   const row = await messageLog.sentMessage(id);
   if (!row || row.state === 'dead') {
     await questions.close(task.id);
@@ -87,10 +89,17 @@ async function askOpen(
   }
   await update({ key: 'asked', state: 'working', text: 'The question waits for the answer of the person.' });
   if (remindMs <= 0) {
-    await sendOnce(service, `a2a ${task.id} reminder`, request, `Reminder: ${request.text}\n\n${NOTICE}`);
+    const reminder = asked(sayInChat('reminder', { text: request.text }));
+    await sendOnce(service, `a2a ${task.id} reminder`, request, reminder);
     await update({ key: 'reminded', state: 'working', text: 'The person was reminded.' });
   }
   return row.state === 'queued' || row.state === 'sending' || row.state === 'sent' ? 'on its way' : 'sent';
+}
+
+/** In the language of the question, else in that of the country. */
+async function sayingTo({ shaping }: Service, { text, to }: PersonRequest): Promise<SayInChat> {
+  const { texts } = chatSettingsOf(undefined, await shaping.conversation());
+  return sayingIn(languageOf(text, phoneOf({ from: jidOfChannelId(to) ?? to })), texts);
 }
 
 type PersonRequest = Extract<ServedRequest, { to: string }>;
@@ -131,19 +140,18 @@ export async function messagePerson(
   }
 }
 
-/** Stores a message to the person of a task under a key, once. @returns the id of its row */
+/**
+ * Stores a message to the person of a task under a key, once. One that was stored in other words, as before an update or
+ * under other settings, counts.
+ * @returns the id of its row
+ */
 async function sendOnce(
   { sendMessage }: Service,
   idempotencyKey: string,
   { accountId, to }: Pick<PersonRequest, 'accountId' | 'to'>,
   text: string,
 ): Promise<string> {
-  const { outcome, row } = await sendMessage({ accountId, to, text, idempotencyKey });
-  if (outcome === 'conflict') {
-    throw new StorageUnavailableError({
-      sentence: `The message "${idempotencyKey}" is stored with another text.`,
-    });
-  }
+  const { row } = await sendMessage({ accountId, to, text, idempotencyKey });
   return row.id;
 }
 

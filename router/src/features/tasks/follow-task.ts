@@ -8,6 +8,7 @@ import type { Route } from '../../core/models.ts';
 import { errorOfSaid, say } from '../../core/phrases.ts';
 import { shapeReply } from '../../core/policies/reply.ts';
 import { type ChatSettings, chatSettingsOf } from '../../core/policies/settings.ts';
+import { languageOf, phoneOf, type SayInChat, sayingIn } from '../../core/policies/texts.ts';
 import {
   type FollowedRow,
   type NewReport,
@@ -91,9 +92,13 @@ async function nextReport(
   const { shaping } = service;
   const route = await service.routes.get(row.routeId);
   const conversation = chatSettingsOf(route, await shaping.conversation());
-  if (!route) return failed(service, row, conversation, lost(row, 'its route was deleted'));
+  const { message } = row;
+  const language = languageOf(message.text, phoneOf(message), message.chatLanguage);
+  const sayInChat = sayingIn(language, conversation.texts);
+  const failedWith = (error: Wa2aiError) => failed(service, row, conversation, sayInChat, error);
+  if (!route) return failedWith(lost(row, 'its route was deleted'));
   try {
-    const report = await untilReport(service, log, row, route, stopping);
+    const report = await untilReport(service, log, row, route, sayInChat, stopping);
     const number = row.reports + 1;
     if (report.kind === 'progress') {
       const { text: response, position } = report;
@@ -107,7 +112,8 @@ async function nextReport(
     const said = (
       await shapeAnswer(shaping, report.response, { conversation, asked: row.message, signal: stopping })
     ).replies;
-    const replies = said.length > 0 ? said : [{ text: `Task ${shortTaskId(row.remoteId)} is completed.` }];
+    const replies =
+      said.length > 0 ? said : [{ text: sayInChat('taskDone', { task: shortTaskId(row.remoteId) }) }];
     return {
       number,
       replies: replies.map((reply) => ({ ...addressOf(service, row), ...reply })),
@@ -117,7 +123,7 @@ async function nextReport(
     stopping.throwIfAborted();
     // A status can be asked for again whatever happened to the last request.
     if (!(error instanceof Wa2aiError) || error.disposition !== 'dead') throw error;
-    return failed(service, row, conversation, error);
+    return failedWith(error);
   }
 }
 
@@ -126,6 +132,7 @@ async function untilReport(
   log: Logger,
   row: FollowedRow,
   route: Route,
+  sayInChat: SayInChat,
   stopping: AbortSignal,
 ): Promise<TaskReport> {
   const client = route.damage === undefined ? agents.clientFor(route) : undefined;
@@ -138,7 +145,7 @@ async function untilReport(
   const store = attemptStore(remoteTasks, route, turn);
   return await withLimit(clock, leftMs, stopping, async (signal) => {
     try {
-      return await follow(route.agentEndpoint, task, { signal, log, store });
+      return await follow(route.agentEndpoint, task, { signal, log, store, sayInChat });
     } catch (error) {
       stopping.throwIfAborted();
       if (signal.aborted) throw lost(row, 'it did not end within seven days');
@@ -156,9 +163,15 @@ function failed(
   service: Service,
   row: FollowedRow,
   { notices: { failed: notice } }: ChatSettings,
+  sayInChat: SayInChat,
   error: Wa2aiError,
 ): NewReport {
-  const line = `Task ${shortTaskId(row.remoteId)} failed.${typeof notice === 'string' ? ` ${notice}` : ''}`;
+  const line = [
+    sayInChat('taskFailed', { task: shortTaskId(row.remoteId) }),
+    typeof notice === 'string' && notice,
+  ]
+    .filter(Boolean)
+    .join(' ');
   const text = (error instanceof AgentTaskError && error.forPerson) || line;
   return {
     number: row.reports + 1,

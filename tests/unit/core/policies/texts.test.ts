@@ -45,8 +45,17 @@ describe('languageOf', () => {
 
 describe('textOf', () => {
   it.each(FORMS_OF_ADDRESS)('has every text in every language, with its values: %s', (formOfAddress) => {
-    const values = { name: 'N1', address: 'A1', text: 'T1', id: 17, draft: 'D1', since: 'S1', minutes: 7 };
-    const valuesIn = (text: string) => (text.match(/N1|A1|T1|D1|S1|17|7|#\w+|[{}]/g) ?? []).sort();
+    const values = {
+      name: 'N1',
+      address: 'A1',
+      text: 'T1',
+      id: 17,
+      draft: 'D1',
+      since: 'S1',
+      minutes: 7,
+      task: 'K1',
+    };
+    const valuesIn = (text: string) => (text.match(/N1|A1|T1|D1|S1|K1|17|7|#\w+|[{}]/g) ?? []).sort();
     for (const language of LANGUAGES) {
       for (const name of TEXT_NAMES) {
         const text = textOf(name, language, { formOfAddress, own: {} }, values);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shortTaskId, startedText, taskNamed } from '../../../../router/src/core/tasks.ts';
+import { shortTaskId, taskNamed } from '../../../../router/src/core/tasks.ts';
 
 const long = '9ef22c6c-1111-2222-3333-444455556666';
 const stored = (...ids: string[]) => ids.map((remoteId) => ({ remoteId, isOpen: true }));
@@ -8,7 +8,6 @@ describe('a task id', () => {
   it('is shown whole when it is short, else by its first characters', () => {
     expect(shortTaskId('task_1234567890')).toBe('task_1234567890');
     expect(shortTaskId(long)).toBe('9ef22c6c');
-    expect(startedText(long)).toBe('Task 9ef22c6c started, I will report here.');
   });
 
   it('is found by itself, or by the beginning of only one', () => {

@@ -504,7 +504,9 @@ describe('a message that answers a question', () => {
       reason: 'question-answered',
       trace: [{ step: 'question', outcome: 'answered', taskId: 'task-1' }],
     });
-    expect(delivered.map((reply) => reply.message.text)).toEqual(['Thank you, your answer was passed on.']);
+    expect(delivered.map((reply) => reply.message.text)).toEqual([
+      'Gracias, tu respuesta se ha transmitido.',
+    ]);
   });
 
   it('goes to its route when the question is not for it', async () => {

@@ -22,11 +22,11 @@ import type { Logger } from '../../../core/logger.ts';
 import { factsOf } from '../../../core/messages/message-facts.ts';
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
 import { say } from '../../../core/phrases.ts';
+import { type SayInChat, sayInEnglish } from '../../../core/policies/texts.ts';
 import {
   type AgentSession,
   type PushedTask,
   shortTaskId,
-  startedText,
   type TaskPushes,
   taskNamed,
 } from '../../../core/tasks.ts';
@@ -185,7 +185,7 @@ export class A2aAgentClient implements AgentClient {
   async followTask(
     endpoint: string,
     { remoteId, message, position }: FollowedTask,
-    options: { signal: AbortSignal; log: Logger; store: Pick<AttemptStore, 'saveSession'> },
+    options: FollowOptions,
   ): Promise<TaskReport> {
     const { signal, log } = options;
     const connection = await this.#connect(endpoint, message, signal);
@@ -431,10 +431,11 @@ export class A2aAgentClient implements AgentClient {
     if (!options.store)
       throw new AgentTimeoutError(say('a2a.task-not-ended', { task: task.id, ms: this.#waitMs }));
     await this.#remember(exchange, { contextId: task.contextId });
+    const { sayInChat = sayInEnglish } = options;
     const a2a = { taskId: task.id, contextId: task.contextId, state: stateOf(task) };
     return {
       success: true,
-      response: startedText(task.id),
+      response: sayInChat('taskStarted', { task: shortTaskId(task.id) }),
       task: { remoteId: task.id },
       metadata: { a2a },
       detail: { a2a },
@@ -470,20 +471,31 @@ export class A2aAgentClient implements AgentClient {
       signal,
       output: this.#output,
       redact,
+      sayInChat: options.sayInChat,
     };
   }
 
   async #endOf(
     connection: A2aConnection,
     task: Task,
-    { signal, store }: { signal: AbortSignal; store: Pick<AttemptStore, 'saveSession'> },
+    { signal, store, sayInChat }: FollowOptions,
   ): Promise<TaskReport> {
     if (task.contextId) await store.saveSession(sessionAfter(task));
     return {
       kind: 'end',
-      response: await answerOfTask(task, this.#context({ connection, options: { signal } })),
+      response: await answerOfTask(
+        task,
+        this.#context({ connection, options: { signal, ...(sayInChat && { sayInChat }) } }),
+      ),
     };
   }
+}
+
+interface FollowOptions {
+  signal: AbortSignal;
+  log: Logger;
+  store: Pick<AttemptStore, 'saveSession'>;
+  sayInChat?: SayInChat;
 }
 
 function pushesOf(pushes: TaskPushes, task: PushedTask): PushedUpdates {
@@ -610,31 +622,35 @@ export function taskCommandOf(text: string): TaskCommand | undefined {
 async function answerTaskCommand(
   connection: A2aConnection,
   command: TaskCommand,
-  { signal, store, beforeRequest }: AttemptOptions & { store: AttemptStore },
+  { signal, store, beforeRequest, sayInChat = sayInEnglish }: AttemptOptions & { store: AttemptStore },
 ): Promise<AgentResponse> {
   const stored = await store.chatTasks();
   if (command.kind === 'list') {
     const lines = stored
       .slice(0, MAX_LISTED)
-      .map(({ remoteId, isOpen }) => `• ${shortTaskId(remoteId)}: ${isOpen ? 'running' : 'ended'}`);
-    return said(lines.join('\n') || 'This chat has no tasks.');
+      .map(
+        ({ remoteId, isOpen }) =>
+          `• ${shortTaskId(remoteId)}: ${sayInChat(isOpen ? 'taskRunning' : 'taskEnded')}`,
+      );
+    return said(lines.join('\n') || sayInChat('taskNone'));
   }
   const { written } = command;
-  if (written === '')
-    return said('Write /task and the id of the task, and cancel to stop it: /task ID cancel.');
+  if (written === '') return said(sayInChat('taskHelp'));
   const task = taskNamed(stored, written);
-  if (!task) return said(`This chat has no task ${written.slice(0, 40)}. /tasks lists its tasks.`);
+  if (!task) return said(sayInChat('taskUnknown', { task: written.slice(0, 40) }));
   await beforeRequest?.();
   const id = shortTaskId(task.remoteId);
   if (command.kind === 'status') {
-    return said(`Task ${id}: ${stateOf(await connection.task(task.remoteId, signal))}`);
+    return said(
+      sayInChat('taskSays', { task: id, text: stateOf(await connection.task(task.remoteId, signal)) }),
+    );
   }
   try {
     await connection.cancel(task.remoteId, signal);
-    return said(`Task ${id} will be cancelled.`);
+    return said(sayInChat('taskCanceling', { task: id }));
   } catch (error) {
     if (!(error instanceof Wa2aiError) || error.code !== 'AGENT_REPORTED_ERROR') throw error;
-    return said(`The agent does not cancel task ${id}; it may have ended.`);
+    return said(sayInChat('taskNotCanceled', { task: id }));
   }
 }
 

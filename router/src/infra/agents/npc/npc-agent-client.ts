@@ -22,7 +22,8 @@ import {
 import type { Logger } from '../../../core/logger.ts';
 import type { AgentResponse, IncomingMessage } from '../../../core/models.ts';
 import { say } from '../../../core/phrases.ts';
-import { shortTaskId, startedText, taskNamed } from '../../../core/tasks.ts';
+import { type SayInChat, sayInEnglish } from '../../../core/policies/texts.ts';
+import { shortTaskId, taskNamed } from '../../../core/tasks.ts';
 import { attemptLog } from '../attempt-log.ts';
 import { type JsonTemplate, parseJsonTemplate } from '../json-template.ts';
 import { type AgentTransport, exchangeError, type Redact, redactor } from '../transport/agent-transport.ts';
@@ -141,7 +142,11 @@ export class NpcAgentClient implements AgentClient {
     const stored = await options.store?.chatTasks();
     const id = stored ? taskNamed(stored, meant.id)?.remoteId : meant.id;
     // A task of another chat is none of this chat's business, although the agent shows it to the same key.
-    if (id === undefined) return answered(noTask(meant.id), { answeredBy: 'wa2ai', why: 'unknown-task' });
+    if (id === undefined) {
+      const { sayInChat = sayInEnglish } = options;
+      const text = sayInChat('taskUnknown', { task: meant.id.slice(0, 40) });
+      return answered(text, { answeredBy: 'wa2ai', why: 'unknown-task' });
+    }
     return meant.kind === 'cancel'
       ? await this.#cancelTask(exchange, id)
       : await this.#showTask(exchange, id);
@@ -150,23 +155,25 @@ export class NpcAgentClient implements AgentClient {
   async followTask(
     endpoint: string,
     { remoteId, message, position }: FollowedTask,
-    { signal, log }: { signal: AbortSignal; log: Logger },
+    { signal, log, sayInChat = sayInEnglish }: { signal: AbortSignal; log: Logger; sayInChat?: SayInChat },
   ): Promise<TaskReport> {
-    const exchange = { ...(await this.#peerFor(endpoint, message, signal)), message, options: {}, log };
-    for await (const task of taskUpdates(exchange.peer, remoteId, { signal, log })) {
-      if (phaseOf(task) !== 'running') {
-        const { response, ...end } = this.#endOf(exchange, task);
-        const isOwn = this.#output !== undefined || phaseOf(task) === 'canceled';
-        const text = isOwn ? response : `Task ${shortTaskId(remoteId)}: ${response}`;
+    const options = { sayInChat };
+    const exchange = { ...(await this.#peerFor(endpoint, message, signal)), message, options, log };
+    const task = shortTaskId(remoteId);
+    for await (const now of taskUpdates(exchange.peer, remoteId, { signal, log })) {
+      if (phaseOf(now) !== 'running') {
+        const { response, ...end } = this.#endOf(exchange, now);
+        const isOwn = this.#output !== undefined || phaseOf(now) === 'canceled';
+        const text = isOwn ? response : sayInChat('taskSays', { task, text: response });
         return { kind: 'end', response: { ...end, response: text } };
       }
-      const quarter = Math.floor(Math.min(task.progress ?? 0, 99) / 25) * 25;
+      const quarter = Math.floor(Math.min(now.progress ?? 0, 99) / 25) * 25;
       if (this.#npc.progress && quarter > Number(position ?? 0)) {
-        const text = `Task ${shortTaskId(remoteId)}: ${quarter} %.`;
+        const text = sayInChat('taskSays', { task, text: `${quarter} %.` });
         return { kind: 'progress', text, position: String(quarter) };
       }
     }
-    throw new AgentUnavailableError(say('npc.no-end', { task: shortTaskId(remoteId) }));
+    throw new AgentUnavailableError(say('npc.no-end', { task }));
   }
 
   async taskNow(
@@ -344,16 +351,19 @@ export class NpcAgentClient implements AgentClient {
     if (end) return this.#endOf(exchange, { ...end, type });
     if (!options.store) throw new AgentTimeoutError(say('a2a.task-not-ended', { task: taskId, ms: waitMs }));
     const npc = { type, taskId, status: 'running' };
-    return { ...answered(startedText(taskId), npc), task: { remoteId: taskId } };
+    const { sayInChat = sayInEnglish } = options;
+    const text = sayInChat('taskStarted', { task: shortTaskId(taskId) });
+    return { ...answered(text, npc), task: { remoteId: taskId } };
   }
 
   /** @throws {AgentProtocolError} the task failed, and not because of what the person asked for */
-  #endOf({ peer, forPerson }: Exchange, task: NpcTask): AgentResponse & { response: string } {
+  #endOf({ peer, forPerson, options }: Exchange, task: NpcTask): AgentResponse & { response: string } {
+    const { sayInChat = sayInEnglish } = options;
     const { taskId, type, status, error, result } = task;
     const npc = { type, taskId, status, result };
     const phase = phaseOf(task);
-    if (phase === 'canceled') return answered(`Task ${shortTaskId(taskId)} was cancelled.`, npc);
-    if (phase === 'completed') return answered(completedText(task, this.#output), npc);
+    if (phase === 'canceled') return answered(sayInChat('taskCanceled', { task: shortTaskId(taskId) }), npc);
+    if (phase === 'completed') return answered(completedText(task, this.#output, sayInChat), npc);
     const details = typeof error === 'string' ? { message: error } : (error ?? {});
     const sentence = sentenceForPerson({ data: undefined, ...details }, forPerson);
     if (sentence !== undefined) return answered(sentence, npc);
@@ -370,31 +380,32 @@ export class NpcAgentClient implements AgentClient {
     const stored = await options.store?.chatTasks();
     const byId = new Map(tasks.map((task) => [task.taskId, task]));
     const shown = stored ? stored.flatMap(({ remoteId }) => byId.get(remoteId) ?? []) : tasks;
-    return answered(taskListText(shown), { method: 'task.list', tasks: shown.length });
+    return answered(taskListText(shown, options.sayInChat), { method: 'task.list', tasks: shown.length });
   }
 
   async #showTask({ peer, options }: Exchange, taskId: string): Promise<AgentResponse> {
     const task = await taskStatus(peer, taskId, options.signal);
-    return answered(statusText(task, this.#output), { method: 'task.status', taskId, status: task.status });
+    return answered(statusText(task, this.#output, options.sayInChat), {
+      method: 'task.status',
+      taskId,
+      status: task.status,
+    });
   }
 
   /** The specification has no such method; an agent may have it nevertheless. */
   async #cancelTask({ peer, options }: Exchange, taskId: string): Promise<AgentResponse> {
     const answer = await callRpc(peer, 'task.cancel', { taskId }, { signal: options.signal });
     const npc = { method: 'task.cancel', taskId };
-    const name = shortTaskId(taskId);
-    if (!('error' in answer)) return answered(`Task ${name} will be cancelled.`, npc);
+    const { sayInChat = sayInEnglish } = options;
+    const task = shortTaskId(taskId);
+    if (!('error' in answer)) return answered(sayInChat('taskCanceling', { task }), npc);
     if (answer.error.code !== METHOD_NOT_FOUND) throw answer.asError();
-    return answered(`This agent cannot cancel a task. Task ${name} continues.`, npc);
+    return answered(sayInChat('taskNotCanceled', { task }), npc);
   }
 }
 
 function answered(text: string, npc: Record<string, unknown>): AgentResponse & { response: string } {
   return { success: true, response: text, isPlain: true, metadata: { npc }, detail: { npc } };
-}
-
-function noTask(id: string): string {
-  return `This chat has no task ${id.slice(0, 40)}. /tasks lists its tasks.`;
 }
 
 /** The same for each attempt of a message; another one for the task that a replay opens after `tasks` earlier ones. */

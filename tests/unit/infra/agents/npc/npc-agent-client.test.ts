@@ -300,7 +300,7 @@ describe('NpcAgentClient', () => {
       const agent = await npcDouble();
       const store = storeOf([{ remoteId: 'task_1', isOpen: true }]);
       const cancel = () => npcClient().sendMessage(agent.url, npcMessage('/task task_1 cancel'), { store });
-      expect((await cancel()).response).toBe('This agent cannot cancel a task. Task task_1 continues.');
+      expect((await cancel()).response).toBe('The agent does not cancel task task_1.');
       agent.options.misbehave = ({ rpc }, response) => {
         if (rpc?.method !== 'task.cancel') return false;
         response.end(

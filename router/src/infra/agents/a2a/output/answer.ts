@@ -8,6 +8,7 @@ import {
   type ReplyFile,
 } from '../../../../core/models.ts';
 import { say } from '../../../../core/phrases.ts';
+import { type SayInChat, sayInEnglish } from '../../../../core/policies/texts.ts';
 import { shortTaskId } from '../../../../core/tasks.ts';
 import type { OwnHeaders } from '../../card-address.ts';
 import { type JsonTemplate, readableFields, renderJsonTemplate } from '../../json-template.ts';
@@ -24,6 +25,8 @@ export interface AnswerContext extends Pick<OwnHeaders, 'headersFor'> {
   /** The template of the route. */
   output: JsonTemplate | undefined;
   redact: Redact;
+  /** Absent: in English. */
+  sayInChat?: SayInChat | undefined;
 }
 
 /** Codes of dead letters, with the codes of their sentences. */
@@ -50,7 +53,9 @@ export async function answerOfTask(task: Task, context: AnswerContext): Promise<
   const answer = await answerOfParts(answerParts(task), state, taskId, context);
   const failure = FAILURES[state];
   if (!failure) {
-    const text = state === 'canceled' ? `Task ${shortTaskId(taskId)} was cancelled.` : answer.text;
+    const { sayInChat = sayInEnglish } = context;
+    const text =
+      state === 'canceled' ? sayInChat('taskCanceled', { task: shortTaskId(taskId) }) : answer.text;
     return responseOf({ ...answer, text }, metadata);
   }
   const [code, sentence] = failure;

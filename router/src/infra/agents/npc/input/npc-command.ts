@@ -1,4 +1,5 @@
 import type { IncomingMessage } from '../../../../core/models.ts';
+import { type SayInChat, sayInEnglish } from '../../../../core/policies/texts.ts';
 import { type JsonTemplate, readableFields, renderJsonTemplate } from '../../json-template.ts';
 import { type ExactJson, ExactJsonError, NumberText, parseExactJson, readToken } from '../../lenient-json.ts';
 import { fillText, mapLeaves } from '../../message-template.ts';
@@ -301,16 +302,20 @@ const MAX_LISTED = 20;
 const TEXT_FIELDS = ['message', 'response', 'text', 'reply', 'answer'] as const;
 
 /** The reply for a completed task: by the template, else the text of its result, else its fields, one a line. */
-export function completedText(task: NpcTask, template: JsonTemplate | undefined): string {
-  const text = template ? renderJsonTemplate(template, task) : resultText(task);
+export function completedText(
+  task: NpcTask,
+  template: JsonTemplate | undefined,
+  sayInChat: SayInChat = sayInEnglish,
+): string {
+  const text = template ? renderJsonTemplate(template, task) : resultText(task, sayInChat);
   return text.slice(0, MAX_REPLY_CHARS);
 }
 
-function resultText({ taskId, result }: NpcTask): string {
+function resultText({ taskId, result }: NpcTask, sayInChat: SayInChat): string {
   const said = textIn(result);
   if (said !== undefined) return said;
   const lines = readableFields(result).join('\n');
-  return lines === '' ? `Task ${taskId} is completed.` : lines;
+  return lines === '' ? sayInChat('taskDone', { task: taskId }) : lines;
 }
 
 /** A result that is a text, or has one. */
@@ -325,18 +330,18 @@ function textIn(result: unknown): string | undefined {
 }
 
 /** The reply to `/task ID`. */
-export function statusText(task: NpcTask, template: JsonTemplate | undefined): string {
+export function statusText(task: NpcTask, template: JsonTemplate | undefined, sayInChat?: SayInChat): string {
   const { taskId, type, status, progress } = task;
   const name = type ? `${type} ` : '';
   const share = progress === undefined || progress === null ? '' : `, ${Math.round(progress)} %`;
   const head = `${name}${taskId}: ${status}${share}`;
   if (phaseOf(task) !== 'completed') return head;
-  return `${head}\n${completedText(task, template)}`;
+  return `${head}\n${completedText(task, template, sayInChat)}`;
 }
 
 /** The reply to `/tasks`: the newest first. */
-export function taskListText(tasks: readonly NpcTask[]): string {
-  if (tasks.length === 0) return 'This chat has no tasks.';
+export function taskListText(tasks: readonly NpcTask[], sayInChat: SayInChat = sayInEnglish): string {
+  if (tasks.length === 0) return sayInChat('taskNone');
   const lines = tasks.slice(0, MAX_LISTED).map((task) => `• ${statusLine(task)}`);
   const more = tasks.length - lines.length;
   return [...lines, ...(more > 0 ? [`… and ${more} more`] : [])].join('\n');
