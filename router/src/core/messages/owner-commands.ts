@@ -88,7 +88,12 @@ async function runDraft(
   const draft = await drafts.get(id);
   if (draft?.accountId !== accountId) return ['ownerNoDraft', { id }];
   const isLocked = (await chatStore.get(draft.chatId))?.isLocked;
-  const address = addressOf({ ...draft, id: draft.chatId, name: draft.pushName, isLocked });
+  const address = addressOf({
+    ...draft,
+    id: draft.chatId,
+    name: draft.groupName ?? draft.pushName,
+    isLocked,
+  });
   if (decision === 'drop')
     return [(await drafts.drop(id)) ? 'ownerDropped' : 'ownerNoDraft', { id, address }];
   const replies = await drafts.approve(id, text);

@@ -117,6 +117,8 @@ export interface DeadLetterRow {
   /** JID of the person who wrote the message; absent for a message of an admin. */
   from?: string;
   pushName?: string;
+  /** The name of the group; absent for a person, and until WhatsApp has said it. */
+  groupName?: string;
   /** JID of the chat that the reply was for. */
   to?: string;
   /** Text of the reply if it was not sent, else of the message. */

@@ -12,6 +12,8 @@ export interface Draft {
   channelId: string;
   /** The name that the person gave themselves on WhatsApp. */
   pushName?: string;
+  /** The name of the group; absent for a person, and until WhatsApp has said it. */
+  groupName?: string;
   /** The message that it answers. */
   question: string;
   /** When its first part was stored. */

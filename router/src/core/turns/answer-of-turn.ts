@@ -11,7 +11,7 @@ import { chooseSession, commandHelp, commandIn, personState, startSession } from
 import { type ChatSettings, chatSettingsOf } from '../policies/settings.ts';
 import { type Language, languageOf, textOf } from '../policies/texts.ts';
 import type { AccountStore } from '../ports/account-store.ts';
-import type { ChatStore } from '../ports/chat-store.ts';
+import type { ChatRow, ChatStore } from '../ports/chat-store.ts';
 import type { ReplyTokenState, ReplyTokens } from '../ports/pending-answers.ts';
 import type { RouteStore } from '../ports/route-store.ts';
 import type { AskWithFallbackDeps, RouteAnswer } from './ask-agent.ts';
@@ -133,13 +133,13 @@ export async function showDraft(
   const { messageId: id, accountId, chatId } = turn;
   const { phone } = await accountStore.load(accountId);
   if (phone === undefined) return;
-  const isLocked = (await chatStore.get(chatId))?.isLocked;
+  const chat = await chatStore.get(chatId);
   const parts = replies.map(({ text, media }) =>
     [media && `[${media.kind}]`, text].filter(Boolean).join(' '),
   );
   const whole = parts.join('\n\n');
   const draft = whole.length > MAX_DRAFT_CHARS ? `${whole.slice(0, MAX_DRAFT_CHARS)}…` : whole;
-  const about = { ...aboutMessage(turn, isLocked), draft: isLocked ? HIDDEN : draft, id };
+  const about = { ...aboutMessage(turn, chat), draft: chat?.isLocked ? HIDDEN : draft, id };
   await sendNotice({
     accountId,
     to: phoneJid(phone),
@@ -297,7 +297,7 @@ export async function askOwner(
     await sendNotice({
       accountId: turn.accountId,
       to: phoneJid(asked.ownerPhone),
-      text: questionTo(asked.ownerPhone, view, (await chatStore.get(turn.chatId))?.isLocked),
+      text: questionTo(asked.ownerPhone, view, await chatStore.get(turn.chatId)),
       idempotencyKey: `access-${turn.chatId}-${asked.askedAtMs}`,
     });
     log.info({ chat }, 'owner asked about a chat');
@@ -305,9 +305,9 @@ export async function askOwner(
   return { kind: 'waits', reason: ACCESS_PENDING, ...(say !== undefined && { say }) };
 }
 
-function questionTo(ownerPhone: string, { turn, conversation }: TurnView, isLocked?: boolean): string {
+function questionTo(ownerPhone: string, { turn, conversation }: TurnView, chat?: ChatRow): string {
   const which = turn.message.isGroup ? 'ownerAskGroup' : 'ownerAsk';
-  const about = { ...aboutMessage(turn, isLocked), id: turn.chatId };
+  const about = { ...aboutMessage(turn, chat), id: turn.chatId };
   return textOf(which, languageOf('', ownerPhone), conversation.texts, about);
 }
 
@@ -315,17 +315,22 @@ function questionTo(ownerPhone: string, { turn, conversation }: TurnView, isLock
 function aboutMessage(
   {
     chatId,
-    message: { pushName, text, kind = 'other' },
+    message: { pushName, text, kind = 'other', isGroup },
     channelIds: [channelId = ''],
   }: Pick<PendingTurn, 'chatId' | 'message' | 'channelIds'>,
-  isLocked = false,
+  chat: Pick<ChatRow, 'name' | 'isLocked'> | undefined,
 ): { name: string; text: string; address: string } {
-  if (isLocked) return { name: HIDDEN, text: HIDDEN, address: `chat ${chatId}` };
+  if (chat?.isLocked) return { name: HIDDEN, text: HIDDEN, address: `chat ${chatId}` };
+  const groupName = isGroup ? oneLine(chat?.name) : '';
   return {
-    name: pushName?.replace(/\s+/g, ' ').trim() || '?',
+    name: oneLine(pushName) || '?',
     text: text.replace(/\s+/g, ' ').slice(0, MAX_TEXT_CHARS) || `[${kind}]`,
-    address: channelId.includes('@') ? channelId : `+${channelId}`,
+    address: groupName || (channelId.includes('@') ? channelId : `+${channelId}`),
   };
+}
+
+function oneLine(name = ''): string {
+  return name.replace(/\s+/g, ' ').trim();
 }
 
 interface AnswerLaterDeps extends ReplyShaping {

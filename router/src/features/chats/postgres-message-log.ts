@@ -85,7 +85,7 @@ const DEAD_LETTERS = sql`
     d.outbox_id::text AS "outboxId", d.reason, d.error, d.phrase, d.attempts, d.created_at AS "createdAt",
     d.failed_at AS "failedAt", d.replayed_at AS "replayedAt", d.closed_at AS "closedAt", o.to_jid AS "to",
     m.id IS NOT NULL AS "hasMessage", m.sender_phone AS "senderPhone", m.sender_lid AS "senderLid",
-    m.push_name AS "pushName", c.reply_to AS "replyTo", ${CHAT}
+    m.push_name AS "pushName", c.group_name AS "groupName", c.reply_to AS "replyTo", ${CHAT}
   FROM dead_letter d LEFT JOIN chat c ON c.id = d.chat_id
   LEFT JOIN message m ON m.id = d.message_id LEFT JOIN outbox o ON o.id = d.outbox_id`;
 

@@ -43,6 +43,7 @@ const draftView = z
     chatId: z.string().describe('Id of the stored chat.'),
     channelId: z.string().describe('Address of the chat, as in routes and filters.'),
     pushName: z.string().optional().describe('The name that the person chose.'),
+    groupName: z.string().optional().describe('The name of the group, where it is known.'),
     question: z.string().describe('The message that it answers.'),
     createdAt: timeView,
     replies: z

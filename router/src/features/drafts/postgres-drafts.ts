@@ -80,7 +80,7 @@ export class PostgresDrafts implements Drafts {
     const rows = await withStorage('reading drafts', () =>
       this.#postgres.query<StoredDraft>(sql`
         SELECT m.id::text, m.account_id AS "accountId", m.chat_id::text AS "chatId", m.push_name AS "pushName",
-          m.text AS question, d.created_at AS "createdAt", d.replies,
+          c.group_name AS "groupName", m.text AS question, d.created_at AS "createdAt", d.replies,
           json_build_object('phone', c.phone, 'lid', c.lid, 'groupId', c.group_id) AS chat
         FROM (
           SELECT o.message_id, min(o.queued_at) AS created_at,

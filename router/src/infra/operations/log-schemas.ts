@@ -284,6 +284,7 @@ export const deadLetterView = z
     attempts: z.int(),
     from: z.string().optional().describe('JID of the person who wrote the message.'),
     pushName: z.string().optional(),
+    groupName: z.string().optional().describe('The name of the group, where it is known.'),
     to: z.string().optional().describe('JID of the chat to which it was not sent.'),
     text: z
       .string()
