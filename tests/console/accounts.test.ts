@@ -57,7 +57,6 @@ describe('the page Accounts', () => {
     await page.getByLabel('Name').fill('second');
     await page.getByRole('dialog').getByRole('button', { name: 'Add account' }).click();
     const card = page.locator('.card').filter({ has: page.getByRole('heading', { name: 'second' }) });
-    await card.getByText('Scan the code with the phone').waitFor();
     await card.getByRole('img', { name: 'QR code that links a phone' }).waitFor();
     await card.getByRole('button', { name: 'Link with phone number' }).click();
     await card.getByLabel('Phone number').fill('12');
@@ -112,7 +111,7 @@ describe('the page Accounts', () => {
     await expect.poll(() => changes.first().textContent()).toContain('Connected');
     await choose(card, 'Log out');
     await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click();
-    await card.getByText('Scan the code with the phone').waitFor();
+    await card.getByRole('img', { name: 'QR code that links a phone' }).waitFor();
     await expect.poll(() => changes.first().textContent()).toContain('Waiting for a phone');
     await card.getByRole('img', { name: 'QR code that links a phone' }).waitFor();
   });

@@ -175,7 +175,7 @@ describe('the page Chats', () => {
     await exchanges.getByText('Sent').first().waitFor();
     await exchanges.getByText('hello').first().waitFor();
     await exchanges.getByText('200', { exact: true }).first().waitFor();
-    await panel.getByText('The request by the routes of now').click();
+    await panel.getByText('The request with the present routes').click();
     await panel.getByText('takes the message to').waitFor();
     await page.getByRole('button', { name: 'Details' }).click();
     await page.getByLabel('Tags').fill('VIP, madrid');

@@ -139,6 +139,24 @@ describe('a conversation of 10,000 messages', () => {
     expect(Math.max(...counts, await lines(page).count())).toBeLessThan(MAX_LINES);
   });
 
+  it('finds a message of long ago by its text, and shows it where it was written', async () => {
+    const { page, goTo } = await open();
+    const log = await openConversation(page, goTo);
+    await page.getByRole('button', { name: 'Search in this chat' }).click();
+    const panel = page.getByRole('complementary', { name: 'Search in this chat' });
+    await page.keyboard.type('message 9500.');
+    await panel.getByRole('button', { name: /Message 9500\./ }).click();
+    const found = message(page, 9_500);
+    await expect.poll(() => isInView(log, found)).toBe(true);
+    expect(await found.getAttribute('class')).toContain('shown');
+    await expectAccessible(page);
+    await panel.getByRole('searchbox').fill('nobody wrote this');
+    await panel.getByText('No message has this text.').waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+    expect(await isInView(log, found)).toBe(true);
+  });
+
   it('follows new messages at its end, and keeps the focus when its bubble is out of sight', async () => {
     const { page, goTo } = await open({ theme: 'dark', widthPx: 390 });
     const log = await openConversation(page, goTo);

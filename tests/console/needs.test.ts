@@ -2,6 +2,7 @@ import sql from 'sql-template-tag';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestBed } from '../support/test-bed.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
+import { createGroup } from '../whatsapp-emulator/group.ts';
 import type { Person } from '../whatsapp-emulator/person.ts';
 import { expectAccessible, type OpenConsole } from './browser.ts';
 import { consolesOf } from './consoles.ts';
@@ -90,6 +91,27 @@ describe('the page Start', () => {
     await section.getByText('Nothing needs you.').waitFor();
     expect((await api('GET', '/api/drafts')).count).toBe(0);
     await expect.poll(() => link.textContent()).toBe('Start');
+  });
+
+  it('names the group in which an answer waits', async () => {
+    const ana = bed.person({ name: 'Ana' });
+    const { jid: to } = createGroup(bed.emulator, { subject: 'Weekend team', members: [ana, bed.phone] });
+    await bed.service.addRoute(to, bed.agent.url, { config: { group: { answer: 'always' } } });
+    await ana.say('hello', { to });
+    await ana.nextReply();
+    const { data } = await api('GET', `/api/chats?channelId=${encodeURIComponent(to)}`);
+    const [chat] = data as [{ id: string }];
+    await expect
+      .poll(async () => (await api('GET', `/api/chats/${chat.id}`)).data)
+      .toMatchObject({ name: 'Weekend team' });
+    await api('POST', `/api/chats/${chat.id}/pause`, { mode: 'approve' });
+    await bed.untilTurnEnded(await ana.say('who opens tomorrow?', { to }));
+    const shown = await open();
+    await shown.goTo('');
+    const { section, items } = partsOf(shown);
+    await section.getByRole('heading', { name: 'Answer to Weekend team' }).waitFor();
+    await items.getByRole('button', { name: 'Drop the draft' }).click();
+    await section.getByText('Nothing needs you.').waitFor();
   });
 
   it('is used with the keyboard alone, and the focus goes to what is next', async () => {

@@ -61,7 +61,7 @@ describe('the page Playground', () => {
     // Beside it, what wa2ai did.
     const trace = traceOf(page);
     await trace.getByText('answered', { exact: true }).first().waitFor();
-    await trace.getByText('The request by the routes of now').click();
+    await trace.getByText('The request with the present routes').click();
     await page.getByRole('button', { name: 'Close', exact: true }).click();
     await expect.poll(() => trace.count()).toBe(0);
     await own(page, 'hello from nowhere').getByRole('button', { name: 'Trace' }).click();
@@ -163,7 +163,7 @@ describe('the page Playground', () => {
     await log(page).waitFor();
     await page.getByLabel('Mention the account').uncheck();
     await say(page, 'Ana', 'good morning');
-    await own(page, 'good morning').getByText('group-not-addressed').waitFor();
+    await own(page, 'good morning').getByText('group not addressed').waitFor();
     await page.getByLabel('Write as', { exact: true }).selectOption('Luis');
     await page.getByLabel('Mention the account').check();
     await page.getByLabel('Write as Luis', { exact: true }).fill('what time is it?');

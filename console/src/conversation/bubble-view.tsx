@@ -3,6 +3,7 @@ import { useContext, useState } from 'preact/hooks';
 import { urlOf } from '../api/call.ts';
 import { Dialog } from '../components/dialog.tsx';
 import { ServiceText } from '../translation/service-text.tsx';
+import { useTranslation } from '../translation/use-translation.ts';
 import { CardView } from './card-view.tsx';
 import type { Bubble, Tick } from './conversation.ts';
 import { kindKey, useText } from './texts.ts';
@@ -47,7 +48,9 @@ export function BubbleView({
   end?: ComponentChildren;
 }) {
   const t = useText();
-  const { clock, duration } = useTimes();
+  const { clock } = useTimes();
+  const { meaning, word } = useTranslation();
+  const writerOf = useWriter();
   if (bubble.kind === 'notice') return <p class="notice-line">{bubble.text || t(kindKey(bubble.content))}</p>;
   const { side, writer, name, tick, isEdited, isDeleted, reactions, reason, error, phrase, turn } = bubble;
   return (
@@ -66,26 +69,19 @@ export function BubbleView({
         </span>
       )}
       <span class="bubble-meta">
-        {writer !== 'person' && (
-          <span>{writer === 'agent' && name ? t('agentOf', { name }) : t(WRITERS[writer])}</span>
-        )}
+        {writer !== 'person' && <span>{writerOf(bubble)}</span>}
         {isEdited && <span>{t('edited')}</span>}
         {isDeleted && <span>{t('deleted')}</span>}
-        {turn && reason && !isDeleted && <span>{reason}</span>}
-        {turn?.agentMs !== undefined && <span>{duration(turn.agentMs)}</span>}
+        {turn && reason && !isDeleted && !error && <span>{meaning(reason) ?? word(reason)}</span>}
         <time dateTime={bubble.at}>{clock(bubble.at)}</time>
-        {tick && (
-          <span class={`tick ${tick}`} role="img" aria-label={t(`tick.${tick}`)} title={t(`tick.${tick}`)}>
-            {TICKS[tick]}
-          </span>
-        )}
+        {tick && <TickView tick={tick} />}
         {turn && onTrace && (
           <button type="button" class="link" aria-pressed={isOpen} onClick={onTrace}>
             {t('trace')}
           </button>
         )}
-        {actions}
       </span>
+      {actions && <span class="bubble-actions">{actions}</span>}
       {end}
       {reactions.length > 0 && (
         <span class="reactions" role="img" aria-label={t('reactions', { emojis: reactions.join(' ') })}>
@@ -93,6 +89,26 @@ export function BubbleView({
         </span>
       )}
     </div>
+  );
+}
+
+/** A function that says who wrote a bubble; undefined: the person of the chat. */
+export function useWriter(): (bubble: Bubble) => string | undefined {
+  const t = useText();
+  return ({ writer, name }) => {
+    if (writer === 'person') return name;
+    return writer === 'agent' && name ? t('agentOf', { name }) : t(WRITERS[writer]);
+  };
+}
+
+/** The sign of how far a message came. */
+export function TickView({ tick }: { tick: Tick }) {
+  const t = useText();
+  const name = t(`tick.${tick}`);
+  return (
+    <span class={`tick ${tick}`} role="img" aria-label={name} title={name}>
+      {TICKS[tick]}
+    </span>
   );
 }
 

@@ -34,6 +34,8 @@ export interface ConversationLogProps {
   bubbles: readonly Bubble[];
   /** The message whose trace is open. */
   openTurn?: string;
+  /** A message to bring into view, among `bubbles`; again when it is another object. */
+  shown?: { id: string } | undefined;
   onTrace(turnId: string): void;
   /** Loads the page before; absent: there is none. */
   onEarlier?(): Promise<void>;
@@ -50,7 +52,7 @@ export interface ConversationLogProps {
  * focus. It follows new messages at its end; earlier ones, which it loads near its beginning, do not move what is being read.
  */
 export function ConversationLog(props: ConversationLogProps) {
-  const { name, bubbles, openTurn, onTrace, onEarlier, actionsOf, endOf, children } = props;
+  const { name, bubbles, openTurn, shown, onTrace, onEarlier, actionsOf, endOf, children } = props;
   const t = useText();
   const { day } = useTimes();
   const log = useRef<HTMLDivElement>(null);
@@ -80,6 +82,10 @@ export function ConversationLog(props: ConversationLogProps) {
     if (!bubbles.some(({ id }) => id === last.current)) virtualizer.scrollToEnd();
     last.current = bubbles.at(-1)?.id;
   }, [bubbles]);
+  useLayoutEffect(() => {
+    const index = shown ? bubbles.findIndex(({ id }) => id === shown.id) : -1;
+    if (index >= 0) virtualizer.scrollToIndex(index, { align: 'center' });
+  }, [shown]);
   const hasChildren = Boolean(children);
   useLayoutEffect(() => {
     if (virtualizer.isAtEnd()) virtualizer.scrollToEnd();
@@ -121,7 +127,7 @@ export function ConversationLog(props: ConversationLogProps) {
               <article
                 key={bubble.id}
                 ref={virtualizer.measureElement}
-                class="line"
+                class={bubble.id === shown?.id ? 'line shown' : 'line'}
                 data-index={index}
                 data-key={bubble.id}
                 aria-posinset={index + 1}

@@ -207,6 +207,17 @@ export function numberOf(jid: string): string {
   return server === undefined || server === 's.whatsapp.net' ? `+${user}` : user;
 }
 
+/** Where a message was written: the name of the group, else of the person, else the address. */
+export function chatNameOf(of: {
+  channelId: string;
+  username?: string;
+  pushName?: string;
+  groupName?: string;
+}): string {
+  const isGroup = of.channelId.endsWith('@g.us');
+  return (isGroup ? of.groupName : of.pushName) ?? addressOf(of);
+}
+
 /** The address of a chat as people know it: the number, of a person without one the user name, else as it is. */
 export function addressOf({ channelId, username }: { channelId: string; username?: string }): string {
   if (!channelId.includes('@')) return `+${channelId}`;

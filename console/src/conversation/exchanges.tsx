@@ -74,10 +74,10 @@ function Side({
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return (
     <>
-      <h5>
+      <h3>
         {title}
         {bytes !== undefined && <span class="hint"> {t('byteCount', { bytes })}</span>}
-      </h5>
+      </h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolled area needs the keyboard */}
       <pre tabIndex={0}>{[...lines, ...(body === undefined ? [] : ['', readable(body)])].join('\n')}</pre>
     </>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../components/button.tsx';
 import { giveFocusBack } from '../components/focus.ts';
 
@@ -17,10 +17,11 @@ export function SidePanel(props: {
   const panel = useRef<HTMLElement>(null);
   const latest = useRef(onClose);
   latest.current = onClose;
+  const [opener] = useState(() => document.activeElement);
   useEffect(() => {
-    const opener = document.activeElement;
     const isAsked = opener instanceof HTMLButtonElement;
-    if (isAsked) panel.current?.focus();
+    // A field in it may have taken the focus.
+    if (isAsked && !panel.current?.contains(document.activeElement)) panel.current?.focus();
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || document.querySelector('dialog[open]')) return;
       latest.current();

@@ -5,7 +5,7 @@ import { call, type ResponseOf, type Schemas } from '../api/call.ts';
 import { problemOf } from '../api/problem.ts';
 import { hrefOf } from '../app/location.ts';
 import type { Phrase } from '../translation/en.ts';
-import { Reason, ServiceText } from '../translation/service-text.tsx';
+import { Reason, reasonHref, ServiceText } from '../translation/service-text.tsx';
 import { useTranslation } from '../translation/use-translation.ts';
 import type { Message, Received } from './chat-types.ts';
 import { tickOf } from './conversation.ts';
@@ -14,6 +14,10 @@ import { kindKey, type TextKey, useText } from './texts.ts';
 import { type Timeline, type TimelineRow, timelineOf } from './timeline.ts';
 import { useTimes } from './times.ts';
 import { type Attempt, routeNameIn, suggestedLimitMs, type TraceStep } from './trace-steps.ts';
+import { plainOf } from './whatsapp-marks.ts';
+
+/** Of a message or an answer; the conversation has the rest. */
+const MAX_CHARS = 200;
 
 /**
  * What became of one message, as a timeline: why it waited, the rule that took it, the agent with its attempts, and the answers.
@@ -25,7 +29,6 @@ export function TurnTrace({ turn, messages = [] }: { turn: Received; messages?: 
   const hasAgent = timeline.rows.some(({ kind }) => kind === 'agent');
   return (
     <div class="turn-trace">
-      <h3>{t('traceOf', { text: turn.text.slice(0, 60) || t(kindKey(turn.media?.kind ?? turn.kind)) })}</h3>
       <ol class="timeline">
         {timeline.rows.map((row, index) => (
           <Row key={index} row={row} turn={turn} timeline={timeline} />
@@ -114,6 +117,9 @@ function ReceivedRow({ row, turn }: RowProps<'received'>) {
   const { second, duration, full } = useTimes();
   return (
     <Line title={t('received')} time={second(turn.receivedAt)}>
+      <blockquote>
+        {plainOf(turn.text).slice(0, MAX_CHARS) || t(kindKey(turn.media?.kind ?? turn.kind))}
+      </blockquote>
       {row.lateMs !== undefined && turn.sentAt && (
         <p>{t('writtenBefore', { time: duration(row.lateMs), at: full(turn.sentAt) })}</p>
       )}
@@ -224,7 +230,6 @@ function AgentRow({ row: { step, calls, isLast }, turn, timeline }: RowProps<'ag
 
 function AttemptLine({ attempt, timeline }: { attempt: Attempt; timeline: Timeline }) {
   const t = useText();
-  const { word } = useTranslation();
   const { duration, second } = useTimes();
   const { number, atMs, ms, code, disposition, error, phrase, waitMs } = attempt;
   return (
@@ -232,7 +237,11 @@ function AttemptLine({ attempt, timeline }: { attempt: Attempt; timeline: Timeli
       <p class="timeline-head">
         <span>
           {number === undefined ? t('notSent') : t('attemptNumber', { attempt: number })}{' '}
-          {code && <span class="badge bad">{code}</span>}
+          {code && (
+            <a class="badge bad" href={reasonHref(code)} target="_blank" rel="noreferrer">
+              {code}
+            </a>
+          )}
         </span>
         <span class="hint">
           {[atMs !== undefined && second(new Date(atMs).toISOString()), ms !== undefined && duration(ms)]
@@ -249,7 +258,10 @@ function AttemptLine({ attempt, timeline }: { attempt: Attempt; timeline: Timeli
       {waitMs !== undefined ? (
         <p class="hint">{t('nextAttempt', { time: duration(waitMs) })}</p>
       ) : (
-        disposition && disposition !== 'retry' && <p class="hint">{word(disposition)}</p>
+        disposition &&
+        disposition !== 'retry' && (
+          <p class="hint">{t(disposition === 'uncertain' ? 'noRetryUncertain' : 'noRetry')}</p>
+        )
       )}
     </>
   );
@@ -261,16 +273,15 @@ function ResultRow({ row, turn, timeline }: RowProps<'result'>) {
   const { state, reason, error, phrase } = turn;
   const mood = state === 'answered' ? 'good' : state === 'dead' ? 'bad' : undefined;
   const tookMs = row.atMs === undefined ? undefined : row.atMs - Date.parse(turn.receivedAt);
-  const isSaid = timeline.rows.some(
-    (each) => each.kind === 'agent' && each.step.attempts.some((attempt) => attempt.error === error),
-  );
+  const attempts = timeline.rows.flatMap((each) => (each.kind === 'agent' ? each.step.attempts : []));
+  const isSaid = attempts.some((attempt) => attempt.error === error);
   return (
     <Line
       {...(mood && { mood })}
       title={t(`state.${state}` as TextKey)}
       time={tookMs === undefined ? undefined : t('afterReceipt', { time: duration(tookMs) })}
     >
-      {reason && (
+      {reason && !attempts.some(({ code }) => code === reason) && (
         <p>
           <Reason code={reason} />
         </p>
@@ -295,7 +306,7 @@ function ReplyRow({ row: { reply }, turn, timeline }: RowProps<'reply'>) {
   const t = useText();
   const { duration, full } = useTimes();
   const tick = tickOf(reply.state);
-  const words = reply.text.slice(0, 200) || (reply.media && t(kindKey(reply.media.kind)));
+  const words = plainOf(reply.text).slice(0, MAX_CHARS) || (reply.media && t(kindKey(reply.media.kind)));
   const atWhatsApp = reply.ackedAt ?? reply.sentAt;
   const queuedMs = Date.parse(reply.queuedAt);
   return (
@@ -378,7 +389,7 @@ function More({ text, title = 'JSON' }: { text: string | undefined; title?: stri
 type MediaKind = NonNullable<Schemas['MessageToExplain']['media']>['kind'];
 type Explanation = ResponseOf<'POST /api/routes/explain'>['data'];
 
-/** The request that the agent gets for this message by the routes of now, without secrets. */
+/** The request that the agent gets for this message with the present routes, without secrets. */
 function Request({ turn }: { turn: Received }) {
   const t = useText();
   const [isOpen, setIsOpen] = useState(false);

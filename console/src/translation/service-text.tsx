@@ -1,3 +1,4 @@
+import { baseUrl } from '../api/base-url.ts';
 import { useTexts } from '../app/language.ts';
 import type { Phrase } from './en.ts';
 import { useTranslation } from './use-translation.ts';
@@ -28,12 +29,19 @@ export function ServiceText({
   );
 }
 
-/** A reason or error code, with what it means where the console is not in English. */
+/** Where the documentation explains a reason or error code. A reason may name a kind after a colon. */
+export function reasonHref(code: string): string {
+  return `${baseUrl}docs/troubleshooting.md#${code.split(':')[0]?.toLowerCase()}`;
+}
+
+/** A reason or error code that leads to its explanation, with what it means where the console is not in English. */
 export function Reason({ code }: { code: string }) {
   const means = useTranslation().meaning(code);
   return (
     <>
-      <code>{code}</code>
+      <a href={reasonHref(code)} target="_blank" rel="noreferrer">
+        <code>{code}</code>
+      </a>
       {means !== undefined && ` ${means}`}
     </>
   );

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { call, type Schemas } from '../../api/call.ts';
 import { useAction } from '../../api/use-action.ts';
@@ -67,8 +68,21 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
       }
     >
       <div class="stack">
-        <p>{text.nextActions[account.state]}</p>
-        <Facts account={account} />
+        {/* Beside a code stands how to use it. */}
+        {account.qr === undefined && account.pairingCode === undefined && (
+          <p>{text.nextActions[account.state]}</p>
+        )}
+        <Facts
+          of={[
+            [text.number, account.phone && `+${account.phone}${account.name ? ` (${account.name})` : ''}`],
+            [text.since, <Time key="since" at={account.since} />],
+            [
+              text.why,
+              account.reason && <ServiceText key="why" text={account.reason} phrase={account.phrase} />,
+            ],
+            [text.retry, account.retryAt && <Time key="retry" at={account.retryAt} />],
+          ]}
+        />
         {account.problems && account.problems.length > 0 && (
           <div class="notice busy">
             <strong>{text.problems}</strong>
@@ -85,9 +99,7 @@ export function AccountCard({ account, reload }: { account: Account; reload: () 
           )}
         </Allowed>
         <Limits account={account} />
-        <Allowed scope="accounts:manage">
-          <ProxyForm account={account} reload={reload} />
-        </Allowed>
+        <Connection account={account} reload={reload} />
         <History accountId={account.id} />
       </div>
       {asked && (
@@ -113,32 +125,40 @@ function Linking({ account, reload }: { account: Account; reload: () => void }) 
   );
 }
 
-function Facts({ account }: { account: Account }) {
+/** How an account is connected: the version of its client, its node, its proxy. */
+function Connection({ account, reload }: { account: Account; reload: () => void }) {
   const text = useTexts('accounts');
-  const facts = [
-    [text.number, account.phone && `+${account.phone}${account.name ? ` (${account.name})` : ''}`],
-    [text.since, <Time key="since" at={account.since} />],
-    [text.why, account.reason && <ServiceText key="why" text={account.reason} phrase={account.phrase} />],
-    [text.retry, account.retryAt && <Time key="retry" at={account.retryAt} />],
-    [
-      text.version,
-      account.clientVersion &&
-        text.versionOf(
-          account.clientVersion.version,
-          account.clientVersion.source,
-          account.clientVersion.ageDays,
-        ),
-    ],
-    [
-      text.refusedSince,
-      account.clientVersion?.refusedSince && <Time key="refused" at={account.clientVersion.refusedSince} />,
-    ],
-    [text.proxy.title, account.proxy?.url],
-    [text.node, account.node],
-  ] as const;
+  const { clientVersion, node, proxy, state } = account;
+  return (
+    <details open={state === 'proxy-failed' || state === 'outdated'}>
+      <summary>{text.connection}</summary>
+      <Facts
+        of={[
+          [
+            text.version,
+            clientVersion &&
+              text.versionOf(clientVersion.version, clientVersion.source, clientVersion.ageDays),
+          ],
+          [
+            text.refusedSince,
+            clientVersion?.refusedSince && <Time key="refused" at={clientVersion.refusedSince} />,
+          ],
+          [text.proxy.url, proxy?.url],
+          [text.node, node],
+        ]}
+      />
+      <Allowed scope="accounts:manage">
+        <ProxyForm account={account} reload={reload} />
+      </Allowed>
+    </details>
+  );
+}
+
+/** Names and values; those without a value are left out. */
+function Facts({ of }: { of: ReadonlyArray<readonly [string, ComponentChildren]> }) {
   return (
     <dl class="facts">
-      {facts
+      {of
         .filter(([, value]) => value)
         .map(([name, value]) => [<dt key={`${name}-name`}>{name}</dt>, <dd key={name}>{value}</dd>])}
     </dl>

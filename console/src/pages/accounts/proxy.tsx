@@ -18,27 +18,24 @@ export function ProxyForm({ account, reload }: { account: Schemas['Account']; re
     reload();
   }, text.stored);
   return (
-    <details open={account.state === 'proxy-failed'}>
-      <summary>{text.title}</summary>
-      <Form
-        onSubmit={() => void change.run({ url: url.trim() })}
-        problem={change.problem}
-        isUnsaved={() => typed !== undefined && typed !== stored}
-        actions={
-          <>
-            <Button type="submit" isBusy={change.isRunning} isDisabled={url.trim() === ''}>
-              {text.save}
+    <Form
+      onSubmit={() => void change.run({ url: url.trim() })}
+      problem={change.problem}
+      isUnsaved={() => typed !== undefined && typed !== stored}
+      actions={
+        <>
+          <Button type="submit" isBusy={change.isRunning} isDisabled={url.trim() === ''}>
+            {text.save}
+          </Button>
+          {stored !== '' && (
+            <Button isBusy={change.isRunning} onClick={() => void change.run(null)}>
+              {text.remove}
             </Button>
-            {stored !== '' && (
-              <Button isBusy={change.isRunning} onClick={() => void change.run(null)}>
-                {text.remove}
-              </Button>
-            )}
-          </>
-        }
-      >
-        <TextField label={text.url} hint={text.hint} value={url} onInput={setTyped} isRequired />
-      </Form>
-    </details>
+          )}
+        </>
+      }
+    >
+      <TextField label={text.url} hint={text.hint} value={url} onInput={setTyped} isRequired />
+    </Form>
   );
 }

@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
 import { useMay } from '../../app/caller.tsx';
 import { useTexts } from '../../app/language.ts';
+import { TickView } from '../../conversation/bubble-view.tsx';
 import type { Chat } from '../../conversation/chat-types.ts';
-import { addressOf } from '../../conversation/conversation.ts';
+import { addressOf, tickOf } from '../../conversation/conversation.ts';
 import { kindKey, useText as useShared } from '../../conversation/texts.ts';
 import { useTimes } from '../../conversation/times.ts';
 import { plainOf } from '../../conversation/whatsapp-marks.ts';
@@ -11,7 +13,7 @@ import { OptionList } from './option-list.tsx';
 import { useText } from './texts.ts';
 import { type ChatFilter, useChatList } from './use-chat-list.ts';
 
-/** Height of a row of the list; chats.css has the same. */
+/** Height of a row of the list. */
 const ROW_PX = 68;
 /** A search begins when the person has not typed for so long. */
 const TYPING_MS = 250;
@@ -40,7 +42,6 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
   const [filter, setFilter] = useState<Filter>(
     Object.keys(FILTERS).find((each): each is Filter => each === show) ?? 'all',
   );
-  const [tag, setTag] = useState('');
   useEffect(() => {
     const timer = setTimeout(() => setText(typed.trim()), TYPING_MS);
     return () => clearTimeout(timer);
@@ -55,10 +56,9 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
     ...(account === '' ? { playground: 'false' } : { accountId: account }),
     ...(routeId && { routeId }),
     ...(text && { text }),
-    ...(tag && { tag }),
   });
   const { chats, isLoading, error, more } = list;
-  const isFiltered = filter !== 'all' || text !== '' || tag !== '' || account !== '' || routeId !== '';
+  const isFiltered = filter !== 'all' || text !== '' || account !== '' || routeId !== '';
 
   return (
     <section class="chat-list" aria-label={t('title')}>
@@ -80,9 +80,9 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
             }}
           >
             <option value="">{t('allAccounts')}</option>
-            {accounts.map((each) => (
-              <option key={each} value={each}>
-                {isReal(each) ? each : pages.playground}
+            {accounts.map(({ id }) => (
+              <option key={id} value={id}>
+                {isReal(id) ? id : pages.playground}
               </option>
             ))}
           </select>
@@ -112,12 +112,6 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
             </option>
           ))}
         </select>
-        <input
-          aria-label={t('anyTag')}
-          placeholder={t('tag')}
-          value={tag}
-          onChange={(event) => setTag(event.currentTarget.value.trim().toLowerCase())}
-        />
       </div>
       <p class="chat-status" role="status">
         {error ?? (isLoading ? t('loading') : chats.length === 0 ? t(isFiltered ? 'noneMatch' : 'none') : '')}
@@ -132,7 +126,13 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
           onOpen={onOpen}
           onNearEnd={() => void more()}
           row={(chat) => (
-            <ChatRow chat={chat} isAccountShown={account === '' && accounts.filter(isReal).length > 1} />
+            <ChatRow
+              chat={chat}
+              isAccountShown={account === '' && accounts.filter(({ id }) => isReal(id)).length > 1}
+              isOwn={accounts.some(
+                ({ id, phone }) => phone !== undefined && phone === chat.phone && id === chat.accountId,
+              )}
+            />
           )}
         />
       )}
@@ -140,12 +140,12 @@ export function ChatList(props: { selected?: string; show: string | null; onOpen
   );
 }
 
-/** Ids of the accounts, that of the playground last; none for those who may not see accounts. */
-function useAccounts(): string[] {
+/** The accounts, the playground last; none for those who may not see accounts. */
+function useAccounts(): Array<Schemas['Account']> {
   const isAllowed = useMay()('accounts:read');
   const { data } = useQuery('GET /api/accounts', isAllowed ? {} : null, ['account']);
-  const ids = (data?.data ?? []).map(({ id }) => id);
-  return [...ids.filter(isReal), ...ids.filter((id) => !isReal(id))];
+  const all = data?.data ?? [];
+  return [...all.filter(({ id }) => isReal(id)), ...all.filter(({ id }) => !isReal(id))];
 }
 
 /** The routes that may take messages of the chats shown; none for those who may not see routes. */
@@ -161,31 +161,36 @@ function isReal(accountId: string): boolean {
   return accountId !== PLAYGROUND;
 }
 
-function ChatRow({ chat, isAccountShown }: { chat: Chat; isAccountShown: boolean }) {
+/** @param props.isOwn the chat of the account owner with themselves */
+function ChatRow(props: { chat: Chat; isAccountShown: boolean; isOwn: boolean }) {
+  const { chat, isAccountShown, isOwn } = props;
   const t = useText();
   const shared = useShared();
   const { short } = useTimes();
   const { lastMessage: last, unanswered, failed, pause, access, isLocked, tags = [], needs = [] } = chat;
   const isUnanswered = needs.includes('unanswered');
   const words = last && (isLocked ? t('lockedHint') : plainOf(last.text) || shared(kindKey(last.kind)));
+  const name = nameOf(chat);
   return (
     <>
       <span class="chat-row-line">
-        <span class="chat-name">{nameOf(chat)}</span>
+        <span class="chat-name">{isOwn ? t('ownChat', { name }) : name}</span>
         <span class="chat-time">{short(last?.at ?? chat.activeAt)}</span>
       </span>
       <span class="chat-row-line">
         <span class="chat-last">
-          {last?.direction === 'outgoing' && !isLocked
-            ? `${t('outgoing')}: ${words}`
-            : (words ?? shared('noMessages'))}
+          {last?.direction === 'outgoing' && !isLocked && (
+            // What the owner wrote on the phone is stored as a message received.
+            <TickView tick={last.state === 'ignored' ? 'sent' : tickOf(last.state)} />
+          )}{' '}
+          {words ?? shared('noMessages')}
         </span>
         <span class="chat-badges">
           {needs.includes('draft') && <span class="badge busy">{t('draftWaits')}</span>}
           {needs.includes('question') && <span class="badge busy">{t('questionWaits')}</span>}
           {access === 'pending' && <span class="badge busy">{t('pending')}</span>}
           {isLocked && <span class="badge">{t('locked')}</span>}
-          {pause && <span class="badge">{t('paused')}</span>}
+          {pause && !needs.includes('draft') && <span class="badge">{t('paused')}</span>}
           {failed > 0 && <span class="badge bad">{t('failedCount', { count: failed })}</span>}
           {unanswered > 0 ? (
             <span class={`badge ${isUnanswered ? 'bad' : 'good'}`}>
@@ -194,12 +199,12 @@ function ChatRow({ chat, isAccountShown }: { chat: Chat; isAccountShown: boolean
           ) : (
             isUnanswered && <span class="badge bad">{t('unanswered')}</span>
           )}
-          {isAccountShown && <span class="badge">{chat.accountId}</span>}
           {tags.slice(0, 2).map((tag) => (
             <span key={tag} class="badge">
               {tag}
             </span>
           ))}
+          {isAccountShown && <span class="chat-account">{chat.accountId}</span>}
         </span>
       </span>
     </>

@@ -75,15 +75,17 @@ export function ChatNotices({
             >
               {t('resume')}
             </button>
-            <button
-              type="button"
-              class="button"
-              onClick={() =>
-                void act(() => call('POST /api/chats/{id}/resume', { path, body: { answerMissed: true } }))
-              }
-            >
-              {t('resumeMissed')}
-            </button>
+            {pause.mode !== 'approve' && (
+              <button
+                type="button"
+                class="button"
+                onClick={() =>
+                  void act(() => call('POST /api/chats/{id}/resume', { path, body: { answerMissed: true } }))
+                }
+              >
+                {t('resumeMissed')}
+              </button>
+            )}
           </Allowed>
         </div>
       )}

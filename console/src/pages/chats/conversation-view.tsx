@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { Allowed } from '../../app/caller.tsx';
+import { Button } from '../../components/button.tsx';
 import type { Received } from '../../conversation/chat-types.ts';
 import { addressOf, type Bubble, bubblesOf } from '../../conversation/conversation.ts';
 import { ConversationLog } from '../../conversation/conversation-log.tsx';
@@ -12,6 +13,7 @@ import { nameOf } from './chat-list.tsx';
 import { ChatNotices } from './chat-notices.tsx';
 import { Composer } from './composer.tsx';
 import { DraftActions } from './draft-actions.tsx';
+import { FindMessages } from './find-messages.tsx';
 import { useText } from './texts.ts';
 
 /** One chat as on a phone, with what an operator can do, and the trace of a turn beside it. */
@@ -19,7 +21,8 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
   const t = useText();
   const shared = useShared();
   const { chat, messages, drafts, earlier, error, reload, loadEarlier } = useConversation(id);
-  const [panel, setPanel] = useState<'details' | { turnId: string }>();
+  const [panel, setPanel] = useState<'details' | 'find' | { turnId: string }>();
+  const [wanted, setWanted] = useState<{ id: string }>();
   const bubbles = useMemo(
     () => bubblesOf(messages.values(), chat?.isGroup ?? false),
     [messages, chat?.isGroup],
@@ -28,6 +31,10 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
   useEffect(() => {
     setPanel(undefined);
   }, [id]);
+  const isWantedLoaded = wanted !== undefined && messages.has(wanted.id);
+  useEffect(() => {
+    if (wanted && !isWantedLoaded) void loadEarlier();
+  }, [wanted, isWantedLoaded, messages]);
 
   if (!chat) return <p class="chat-status">{error ?? t('loading')}</p>;
   const name = nameOf(chat);
@@ -36,6 +43,7 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
     draftBubbles.get(bubble.draftOf ?? '') === bubble.id
       ? drafts.find((draft) => draft.id === bubble.draftOf)
       : undefined;
+  const toggle = (each: 'details' | 'find') => setPanel((open) => (open === each ? undefined : each));
   const toggleTrace = (turnId: string) =>
     setPanel((open) => (typeof open === 'object' && open.turnId === turnId ? undefined : { turnId }));
 
@@ -50,14 +58,15 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
             <h2>{name}</h2>
             <p class="hint">{addressOf(chat)}</p>
           </div>
-          <button
-            type="button"
-            class="button"
-            aria-pressed={panel === 'details'}
-            onClick={() => setPanel((open) => (open === 'details' ? undefined : 'details'))}
-          >
+          <Button
+            icon="search"
+            label={t('find')}
+            isPressed={panel === 'find'}
+            onClick={() => toggle('find')}
+          />
+          <Button isPressed={panel === 'details'} onClick={() => toggle('details')}>
             {t('details')}
-          </button>
+          </Button>
         </header>
         <ChatNotices
           chat={chat}
@@ -69,6 +78,7 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
           name={name}
           bubbles={bubbles}
           {...(turn && { openTurn: turn.id })}
+          shown={isWantedLoaded ? wanted : undefined}
           onTrace={toggleTrace}
           endOf={(bubble) => {
             const draft = draftOf(bubble);
@@ -82,12 +92,20 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
       </section>
       {panel !== undefined && (
         <SidePanel
-          title={panel === 'details' ? t('details') : shared('trace')}
+          title={typeof panel === 'object' ? shared('trace') : t(panel)}
           closeLabel={t('close')}
           onClose={() => setPanel(undefined)}
         >
           {panel === 'details' ? (
             <ChatDetails chat={chat} onChanged={reload} />
+          ) : panel === 'find' ? (
+            <FindMessages
+              chat={chat}
+              onOpen={(messageId) => {
+                setWanted({ id: messageId });
+                if (isNarrow()) setPanel(undefined);
+              }}
+            />
           ) : (
             turn?.direction === 'incoming' && (
               <TurnTrace turn={turn as Received} messages={messages.values()} />
@@ -97,6 +115,11 @@ export function ConversationView({ id, onBack }: { id: string; onBack(): void })
       )}
     </>
   );
+}
+
+/** On a phone a panel lies over the conversation. */
+function isNarrow(): boolean {
+  return matchMedia('(max-width: 52rem)').matches;
 }
 
 /** The last bubble of each draft, which has its actions. */

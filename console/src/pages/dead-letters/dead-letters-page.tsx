@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { baseUrl } from '../../api/base-url.ts';
 import { call } from '../../api/call.ts';
 import { problemOf } from '../../api/problem.ts';
 import { useMay } from '../../app/caller.tsx';
@@ -9,10 +8,10 @@ import { ConfirmDialog } from '../../components/dialog.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loading } from '../../components/states.tsx';
-import { addressOf } from '../../conversation/conversation.ts';
+import { chatNameOf } from '../../conversation/conversation.ts';
 import { useTimes } from '../../conversation/times.ts';
 import { MessageTrace } from '../../conversation/turn-trace.tsx';
-import { ServiceText } from '../../translation/service-text.tsx';
+import { reasonHref, ServiceText } from '../../translation/service-text.tsx';
 import { replayAll } from './replay-all.ts';
 import { useText } from './texts.ts';
 import { type DeadLetter, useDeadLetters } from './use-dead-letters.ts';
@@ -102,20 +101,16 @@ export function DeadLettersPage() {
                   onClick={() => setReason((open) => (open === group.reason ? undefined : group.reason))}
                 >
                   <span class="group-count">{group.count}</span>
-                  <span class="group-reason">{group.reason}</span>
                   <span class="group-error">
                     <ServiceText text={group.error} phrase={group.phrase} code={group.reason} />
                   </span>
-                  <time class="hint" dateTime={group.newestAt}>
-                    {t('newest')}: {full(group.newestAt)}
-                  </time>
+                  <span class="hint">
+                    <code>{group.reason}</code> · {t('newest')}:{' '}
+                    <time dateTime={group.newestAt}>{full(group.newestAt)}</time>
+                  </span>
                 </button>
                 <span class="group-actions">
-                  <a
-                    href={`${baseUrl}docs/troubleshooting.md#${group.reason.toLowerCase()}`}
-                    target="_blank"
-                    rel="noreferrer"
-                  >
+                  <a href={reasonHref(group.reason)} target="_blank" rel="noreferrer">
                     {t('meaning')}
                   </a>
                   {state === 'open' && maySend && (
@@ -135,7 +130,14 @@ export function DeadLettersPage() {
           <h2>{reason === undefined ? t('letters') : t('lettersOf', { reason })}</h2>
           <ul class="letters">
             {letters.map((letter) => (
-              <LetterCard key={letter.id} letter={letter} act={act} />
+              <LetterCard
+                key={letter.id}
+                letter={letter}
+                isSaid={groups.some(
+                  (group) => group.reason === letter.reason && group.error === letter.error,
+                )}
+                act={act}
+              />
             ))}
           </ul>
           {next !== undefined && (
@@ -149,13 +151,13 @@ export function DeadLettersPage() {
   );
 }
 
-function LetterCard({
-  letter,
-  act,
-}: {
+/** @param props.isSaid its error is that of its group */
+function LetterCard(props: {
   letter: DeadLetter;
+  isSaid: boolean;
   act(work: () => Promise<string>): Promise<void>;
 }) {
+  const { letter, isSaid, act } = props;
   const t = useText();
   const { full } = useTimes();
   const {
@@ -174,12 +176,13 @@ function LetterCard({
   } = letter;
   const maySend = useMay()('messages:send');
   const [isOpen, setIsOpen] = useState(false);
-  const who = pushName ?? addressOf(letter);
+  const who = chatNameOf(letter);
   return (
     <li class="letter" data-id={id}>
       <header class="card-head">
         <p>
-          <strong>{who}</strong> <span class="badge">{t(outboxId === undefined ? 'message' : 'reply')}</span>{' '}
+          <strong>{who}</strong> {pushName !== undefined && pushName !== who && `${pushName} `}
+          <span class="badge">{t(outboxId === undefined ? 'message' : 'reply')}</span>{' '}
           <span class="badge bad">{reason}</span>
         </p>
         <div class="actions">
@@ -216,9 +219,11 @@ function LetterCard({
         </div>
       </header>
       {text !== '' && <blockquote>{text}</blockquote>}
-      <p>
-        <ServiceText text={error} phrase={phrase} code={reason} />
-      </p>
+      {!isSaid && (
+        <p>
+          <ServiceText text={error} phrase={phrase} code={reason} />
+        </p>
+      )}
       <p class="hint">
         {t('failedAt')}: <time dateTime={failedAt}>{full(failedAt)}</time> · {t('attempts')}: {attempts}
       </p>

@@ -5,9 +5,13 @@ import { useQuery } from '../../api/use-query.ts';
 import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { CheckField, Form, TextField } from '../../components/form.tsx';
+import { CheckField, Form, SelectField, TextField } from '../../components/form.tsx';
 
 type Scope = Schemas['Key']['scopes'][number];
+
+const DAY_MS = 86_400_000;
+/** Days for which a key can be valid. */
+const EXPIRIES = [30, 90, 365] as const;
 
 /** A dialog that creates a key and shows it once. */
 export function CreateKey({ onClose, reload }: { onClose: () => void; reload: () => void }) {
@@ -17,6 +21,8 @@ export function CreateKey({ onClose, reload }: { onClose: () => void; reload: ()
   const [accounts, setAccounts] = useState<string[]>([]);
   const [routes, setRoutes] = useState<string[]>([]);
   const [chats, setChats] = useState('');
+  const [days, setDays] = useState('');
+  const [perMinute, setPerMinute] = useState('100');
   const knownAccounts = useQuery('GET /api/accounts', {}, []);
   const knownRoutes = useQuery('GET /api/routes', {}, []);
   const [created, setCreated] = useState<string>();
@@ -26,6 +32,8 @@ export function CreateKey({ onClose, reload }: { onClose: () => void; reload: ()
         ...{ name, scopes },
         ...(accounts.length > 0 && { accounts }),
         ...(routes.length > 0 && { routes }),
+        ...(days !== '' && { expiresAt: new Date(Date.now() + Number(days) * DAY_MS).toISOString() }),
+        limits: { perMinute: Number(perMinute) },
         ...(chats.trim() !== '' && { chats: chats.split(',').map((chat) => chat.trim()) }),
       },
     });
@@ -59,6 +67,15 @@ export function CreateKey({ onClose, reload }: { onClose: () => void; reload: ()
         }
       >
         <TextField label={text.name} hint={text.nameHint} value={name} onInput={setName} isRequired />
+        <SelectField
+          label={text.expires}
+          value={days}
+          onInput={setDays}
+          options={[
+            { value: '', label: text.noExpiry },
+            ...EXPIRIES.map((each) => ({ value: String(each), label: text.days(each) })),
+          ]}
+        />
         <fieldset>
           <legend>{text.scopes}</legend>
           <div class="fields">
@@ -92,6 +109,13 @@ export function CreateKey({ onClose, reload }: { onClose: () => void; reload: ()
             onChange={setRoutes}
           />
           <TextField label={text.chats} hint={text.chatsHint} value={chats} onInput={setChats} />
+          <TextField
+            type="number"
+            label={text.perMinute}
+            value={perMinute}
+            onInput={setPerMinute}
+            isRequired
+          />
         </details>
       </Form>
     </Dialog>

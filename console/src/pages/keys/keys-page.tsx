@@ -18,6 +18,8 @@ type Key = Schemas['Key'];
 export function KeysPage() {
   const text = useTexts('keys');
   const keys = useQuery('GET /api/keys', {}, ['key']);
+  const known = useQuery('GET /api/routes', {}, ['route']).data?.data;
+  const routeName = (wanted: string) => known?.find(({ id }) => id === wanted)?.name ?? wanted;
   const [isCreating, setCreating] = useState(false);
   const [asked, setAsked] = useState<Key>();
   const revoke = useAction(async (id: string) => {
@@ -47,8 +49,22 @@ export function KeysPage() {
                 rows={data}
                 keyOf={({ id }) => id}
                 columns={[
-                  { title: text.name, cell: ({ name }) => <strong>{name}</strong> },
-                  { title: text.prefix, cell: ({ prefix }) => <code class="whole">{prefix}</code> },
+                  {
+                    title: text.name,
+                    cell: ({ name, prefix, expiresAt }) => (
+                      <div>
+                        <strong>{name}</strong>
+                        <p class="faint">
+                          <code class="whole">{prefix}…</code>
+                        </p>
+                        {expiresAt !== undefined && (
+                          <p class="faint">
+                            {text.ends} <Time at={expiresAt} />
+                          </p>
+                        )}
+                      </div>
+                    ),
+                  },
                   {
                     title: text.scopes,
                     cell: ({ scopes }) => (
@@ -64,7 +80,7 @@ export function KeysPage() {
                   {
                     title: text.restricted,
                     cell: ({ accounts = [], chats = [], routes = [] }) =>
-                      [...accounts, ...chats, ...routes].join(', ') || text.everything,
+                      [...accounts, ...chats, ...routes.map(routeName)].join(', ') || text.everything,
                   },
                   {
                     title: text.used,

@@ -34,7 +34,7 @@ export function FirstAnswer(props: {
   return (
     <div class="play-start">
       <PageFrame title={t('title')} lead={props.hasChats ? t('choose') : t('lead')}>
-        <Card title={t('first')}>
+        <Card title={t(props.hasChats ? 'another' : 'first')}>
           <p class="faint">{t('firstHint')}</p>
           <div class="play-way">
             <Button kind="main" icon="play" isBusy={echo.isRunning} onClick={() => void echo.run()}>

@@ -11,7 +11,7 @@ import { Badge } from '../../components/page.tsx';
 import { ErrorState, Loading } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
-import { addressOf } from '../../conversation/conversation.ts';
+import { addressOf, chatNameOf } from '../../conversation/conversation.ts';
 import { DraftForm } from '../../conversation/draft-form.tsx';
 import { filled } from '../../conversation/filled.ts';
 import { ServiceText } from '../../translation/service-text.tsx';
@@ -117,11 +117,7 @@ function DraftNeed({ need }: { need: NeedOf<'draft'> }) {
   const { draft } = need;
   const { answer, isBusy } = useAnswer(need);
   return (
-    <Titled
-      title={text.draft(draft.pushName ?? addressOf(draft))}
-      path={`/chats/${draft.chatId}`}
-      at={draft.createdAt}
-    >
+    <Titled title={text.draft(chatNameOf(draft))} path={`/chats/${draft.chatId}`} at={draft.createdAt}>
       <DraftForm
         draft={draft}
         isBusy={isBusy}
@@ -284,7 +280,8 @@ function WebhookNeed({ need }: { need: NeedOf<'webhook'> }) {
       {...(failingSince !== undefined && { at: failingSince })}
     >
       <p>
-        <Badge mood="bad">{enabled ? words.failing(String(failures)) : words.off}</Badge> {disabledReason}
+        <Badge mood="bad">{enabled ? words.failing : words.off}</Badge>{' '}
+        {enabled ? `${words.failures(failures)}. ` : disabledReason}
         {pausedUntil !== undefined && (
           <>
             {words.paused} <Time at={pausedUntil} />.

@@ -63,7 +63,7 @@ export function WebhookLog({ webhook, reload }: { webhook: Webhook; reload: () =
       back={{ href: hrefOf('/webhooks'), title: text.back }}
       actions={<WebhookActions webhook={webhook} reload={reload} />}
     >
-      <div class="actions">
+      <div class="webhook-facts">
         <WebhookState webhook={webhook} />
         <Events events={webhook.events} />
         <span class="faint">{webhook.accountId ?? text.allAccounts}</span>

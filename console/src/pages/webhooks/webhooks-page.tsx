@@ -93,12 +93,12 @@ export function WebhookState({ webhook }: { webhook: Webhook }) {
   const { enabled, failures, disabledReason, disabledPhrase, pausedUntil, waiting } = webhook;
   const queue = (
     <>
-      {pausedUntil !== undefined && Date.parse(pausedUntil) > Date.now() && (
+      {waiting > 0 && <p class="faint">{text.waiting(waiting)}</p>}
+      {enabled && pausedUntil !== undefined && (
         <p class="faint">
-          {text.paused} <Time at={pausedUntil} />
+          {text.paused} {Date.parse(pausedUntil) > Date.now() ? <Time at={pausedUntil} /> : text.now}
         </p>
       )}
-      {waiting > 0 && <p class="faint">{text.waiting(waiting)}</p>}
     </>
   );
   if (!enabled) {
@@ -117,7 +117,10 @@ export function WebhookState({ webhook }: { webhook: Webhook }) {
   return (
     <div>
       {failures > 0 ? (
-        <Badge mood="busy">{text.failing(String(failures))}</Badge>
+        <>
+          <Badge mood="busy">{text.failing}</Badge>
+          <p class="faint">{text.failures(failures)}</p>
+        </>
       ) : (
         <Badge mood="good">{text.on}</Badge>
       )}

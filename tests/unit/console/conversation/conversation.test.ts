@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Received, Sent } from '../../../../console/src/conversation/chat-types.ts';
-import { bubblesOf, numberOf } from '../../../../console/src/conversation/conversation.ts';
+import { bubblesOf, chatNameOf, numberOf } from '../../../../console/src/conversation/conversation.ts';
 
 const common = { accountId: 'default', channelId: '34600000001', chatId: '7', attempts: 1 };
 
@@ -199,4 +199,16 @@ it('says that wa2ai wrote a notice, not the agent', () => {
   );
   const writers = written.filter(({ side }) => side === 'account').map(({ writer }) => writer);
   expect(writers).toEqual(['agent', 'notice', 'agent', 'notice', 'program']);
+});
+
+describe('chatNameOf', () => {
+  const group = { channelId: '120363000000000001@g.us', pushName: 'Ana' };
+  it.each([
+    ['the name of a group', { ...group, groupName: 'Weekend team' }, 'Weekend team'],
+    ['the address of a group without a name', group, '120363000000000001@g.us'],
+    ['the name of a person', { channelId: '34600000001', pushName: 'Ana' }, 'Ana'],
+    ['the number of a person without a name', { channelId: '34600000001' }, '+34600000001'],
+  ])('is %s', (_, of, name) => {
+    expect(chatNameOf(of)).toBe(name);
+  });
 });
