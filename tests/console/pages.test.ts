@@ -145,7 +145,7 @@ describe('the console', () => {
     await goTo('settings/environment');
     await page.getByLabel('Find a setting').fill('WA2AI_NODE_ID');
     const row = page.getByRole('row', { name: /WA2AI_NODE_ID/ });
-    await row.getByText('environment', { exact: true }).waitFor();
+    await row.getByText('Variable', { exact: true }).waitFor();
     await row.getByText('e2e', { exact: true }).waitFor();
   });
 
@@ -195,7 +195,7 @@ describe('the console', () => {
       .first()
       .waitFor({ state: 'detached' });
     await page.getByLabel('Key', { exact: true }).selectOption('All');
-    await page.getByLabel('Object').fill(id);
+    await page.getByLabel('About').fill(id);
     await page.getByText('More filters').click();
     await page.getByLabel('Outcome').fill('ok');
     await expectAccessible(page);

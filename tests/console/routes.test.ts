@@ -118,7 +118,7 @@ describe('the page Routes', () => {
     await page.getByLabel('Chats with one of these tags').fill('vip\nnew');
     await unfold(page, 'How it answers');
     await unfold(page, 'Pace');
-    await page.getByLabel('Wait for further messages (ms)').fill('1500');
+    await page.getByLabel('Wait for further messages').fill('1500ms');
     await page
       .getByLabel('A message while the agent works')
       .selectOption({ label: 'they are answered together' });
@@ -288,14 +288,20 @@ describe('the page Routes', () => {
     await button(page, 'Edit as JSON').click();
     await unfold(page, 'How it answers');
     await page.locator('details details summary', { hasText: 'Quota' }).click();
-    await expect.poll(() => page.getByLabel('Messages', { exact: true }).inputValue()).toBe('7');
-    await page.getByLabel('Messages', { exact: true }).fill('x');
+    await expect
+      .poll(() => page.getByLabel('Messages of a person that are answered', { exact: true }).inputValue())
+      .toBe('7');
+    await page.getByLabel('Messages of a person that are answered', { exact: true }).fill('x');
     await button(page, 'Save').click();
     await expect
-      .poll(() => page.getByLabel('Messages', { exact: true }).getAttribute('aria-invalid'))
+      .poll(() =>
+        page
+          .getByLabel('Messages of a person that are answered', { exact: true })
+          .getAttribute('aria-invalid'),
+      )
       .toBe('true');
     forgetRefusals(shown);
-    await page.getByLabel('Messages', { exact: true }).fill('');
+    await page.getByLabel('Messages of a person that are answered', { exact: true }).fill('');
     await page.getByLabel('Name', { exact: true }).fill('all');
     await button(page, 'Save').click();
     await page.locator('.route-table').waitFor();

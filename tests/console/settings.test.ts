@@ -83,6 +83,7 @@ describe('the page Settings', () => {
     await setting('reply.maxChars').getByRole('spinbutton').fill('5');
     await setting('reply.format').getByRole('combobox').selectOption('plain');
     await setting('access.list').getByRole('textbox').fill('+34 600 000 001\n34600000002');
+    await page.getByText('Advanced').click();
     await setting('when.days').getByLabel('Mon').check();
     await save.click();
     await expect
@@ -105,6 +106,22 @@ describe('the page Settings', () => {
     await page.getByRole('button', { name: 'Reset all to default' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Reset all to default' }).click();
     await expect.poll(() => stored('conversation')).toEqual({});
+  });
+
+  it('takes a time with its unit, and shows the value in force among the variables', async () => {
+    const { page, goTo } = await open();
+    await goTo('settings/service');
+    const limit = page.locator('[data-setting=agentTimeoutMs]');
+    await limit.getByRole('textbox').fill('soon');
+    await limit.locator('.field-error').getByText('Write a number with its unit: ms, s, m, h, d.').waitFor();
+    await limit.getByRole('textbox').fill('90s');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Saved.', { exact: true }).waitFor();
+    expect((await shown('service')).stored).toEqual({ agentTimeoutMs: 90_000 });
+    await goTo('settings/environment');
+    await page.getByRole('row', { name: /WA2AI_AGENT_TIMEOUT.* 90s .*Settings/ }).waitFor();
+    expect(await page.getByText('WA2AI_FAULT_POINT').count()).toBe(0);
+    await bed.service.api('PUT', '/api/settings/service', {});
   });
 
   it('changes how accounts send, for all and for one, which a second browser sees', async () => {

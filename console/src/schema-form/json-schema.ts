@@ -75,12 +75,11 @@ function kindOfUnion(schemas: readonly JsonSchema[]): FieldKind {
 /** The name of a field in words: `appName` becomes `App name`. */
 export function labelOf(name: string): string {
   const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
-  return (
-    words.charAt(0).toUpperCase() + words.slice(1).replace(/ (ms|mb|url|id)$/, (unit) => UNITS[unit] ?? unit)
-  );
+  return words.charAt(0).toUpperCase() + words.slice(1).replace(/ (ms|mb|url)$/, (end) => ENDS[end] ?? end);
 }
 
-const UNITS: Record<string, string> = { ' ms': ' (ms)', ' mb': ' (MB)', ' url': ' URL', ' id': ' id' };
+/** Amounts are entered with their unit. */
+const ENDS: Record<string, string> = { ' ms': '', ' mb': '', ' url': ' URL' };
 
 /** The hint with the longest end of the path as its name, or with the form and the name of the field. */
 export function hintOf(

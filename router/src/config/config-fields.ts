@@ -49,6 +49,12 @@ export function duration(min: string, max: string) {
   return between(min, max, milliseconds, 'time', 'ms, s, m, h or d');
 }
 
+/** A time as a variable takes it, with the largest unit that has no fraction: 90000 ms are `90s`. */
+export function writtenDuration(timeMs: number): string {
+  const [unit, unitMs] = Object.entries(UNITS_MS).findLast(([, each]) => timeMs % each === 0) ?? ['ms', 1];
+  return timeMs === 0 ? '0' : `${timeMs / unitMs}${unit}`;
+}
+
 /** A size such as `25MB` or `1GiB`, in bytes. */
 export function size(min: string, max: string) {
   return between(min, max, bytes, 'size', 'kB, MB, GB or TB');

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { Wa2aiError } from '../core/errors.ts';
 import { PHRASES } from '../core/phrases.ts';
@@ -321,7 +322,7 @@ const advanced = group('Advanced', {
     .optional()
     .describe('Service worker of WhatsApp Web, whose `client_revision` is the current version.')
     .meta({
-      shownDefault: '`https://web.whatsapp.com/sw.js`; with WA2AI_WHATSAPP_WS_URL `/sw.js` of that server',
+      shownDefault: '`https://web.whatsapp.com/sw.js`',
       values: '`https://` URL; `http://` only on this machine',
     }),
   WA2AI_AGENTS_SUBNET: z
@@ -592,6 +593,9 @@ function configOf(
   /** Values in force of variables whose default is made of others. */
   const derived: Record<string, string | undefined> = {
     WA2AI_SOCKET: socket?.path,
+    WA2AI_DATA_KEY_FILE:
+      values.DATABASE_URL === undefined ? join(values.WA2AI_DATA_DIR, 'data-key') : undefined,
+    WA2AI_MEDIA_DIR: values.DATABASE_URL === undefined ? join(values.WA2AI_DATA_DIR, 'media') : undefined,
     WA2AI_WHATSAPP_VERSION_URL: whatsappVersionUrl,
     WA2AI_LOG_FORMAT: logFormat,
   };

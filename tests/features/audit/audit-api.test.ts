@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { en } from '../../../console/src/translation/en.ts';
 import type { AuditEvent } from '../../../router/src/core/ports/audit-log.ts';
 import { ADMIN_KEY, httpApi } from '../../support/http-api.ts';
 
@@ -86,4 +87,11 @@ describe('GET /api/audit/chain', () => {
 it.each(['/api/audit', '/api/audit/chain'])('%s is for admins only', async (path) => {
   const headers = { 'x-api-key': await api.addKey({ scopes: ['messages:read', 'routes:write'] }) };
   expect((await api.call('GET', path, undefined, headers)).body.code).toBe('SCOPE_MISSING');
+});
+
+it('records operations that the console says in words; of plain reads it says only that', () => {
+  const recorded = api.endpoints.flatMap(({ method, operationId, isAudited, takesBatches }) =>
+    (method !== 'get' || isAudited) && !takesBatches ? [operationId] : [],
+  );
+  expect(Object.keys(en.audit.actions).sort()).toEqual([...new Set(recorded)].sort());
 });

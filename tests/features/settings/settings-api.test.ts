@@ -80,5 +80,12 @@ it('shows and stores what the service changes without a restart', async () => {
     'WA2AI_RETENTION_RECORDS',
     'WA2AI_LOG_LEVEL',
   ]);
+  const inForce = (data as Array<{ name: string; value?: string; origin: string }>).flatMap((each) =>
+    each.origin === 'stored' ? [[each.name, each.value]] : [],
+  );
+  expect(inForce).toEqual([
+    ['WA2AI_AGENT_TIMEOUT', '1m'],
+    ['WA2AI_RETENTION_TEXTS', '0'],
+  ]);
   await api.call('PUT', path, {});
 });

@@ -1,6 +1,7 @@
 import './audit.css';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { baseUrl } from '../../api/base-url.ts';
 import type { Schemas } from '../../api/call.ts';
 import { useQuery } from '../../api/use-query.ts';
 import { useTexts } from '../../app/language.ts';
@@ -11,6 +12,7 @@ import { Badge, Card, PageFrame } from '../../components/page.tsx';
 import { EmptyState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { Reason } from '../../translation/service-text.tsx';
 
 type Entry = Schemas['AuditEntry'];
 
@@ -56,33 +58,33 @@ export function AuditPage() {
             {data.length === 0 ? (
               <EmptyState icon="list" title={text.none} />
             ) : (
-              <Card>
-                <Table
-                  caption={text.title}
-                  rows={data}
-                  keyOf={({ seq }) => seq}
-                  columns={[
-                    { title: text.at, cell: ({ at }) => <Time at={at} /> },
-                    {
-                      title: text.caller,
-                      cell: ({ caller: by, keyId, user }) => (
-                        <>
-                          {user ?? (keyId && (names.keys.get(keyId) ?? keyId)) ?? text.callers[by]}
-                          {(user ?? keyId) !== undefined && <p class="faint">{text.callers[by]}</p>}
-                        </>
-                      ),
-                    },
-                    { title: text.action, cell: ({ face, action }) => `${face} ${action}` },
-                    { title: text.object, cell: (entry) => <AuditObject entry={entry} names={names} /> },
-                    {
-                      title: text.outcome,
-                      cell: ({ outcome }) => (
-                        <Badge mood={outcome === 'ok' ? 'good' : 'bad'}>{outcome}</Badge>
-                      ),
-                    },
-                  ]}
-                />
-              </Card>
+              <div class="audit-entries">
+                <Card>
+                  <Table
+                    caption={text.title}
+                    rows={data}
+                    keyOf={({ seq }) => seq}
+                    columns={[
+                      { title: text.at, cell: ({ at }) => <Time at={at} /> },
+                      {
+                        title: text.caller,
+                        cell: ({ caller: by, keyId, user }) => (
+                          <div>
+                            {user ?? (keyId && (names.keys.get(keyId) ?? keyId)) ?? text.callers[by]}
+                            {(user ?? keyId) !== undefined && <p class="faint">{text.callers[by]}</p>}
+                          </div>
+                        ),
+                      },
+                      { title: text.action, cell: (entry) => <Action entry={entry} /> },
+                      { title: text.object, cell: (entry) => <AuditObject entry={entry} names={names} /> },
+                      {
+                        title: text.outcome,
+                        cell: ({ outcome }) => <Outcome outcome={outcome} />,
+                      },
+                    ]}
+                  />
+                </Card>
+              </div>
             )}
             <div class="actions end">
               {cursor !== undefined && <Button onClick={() => setCursor(undefined)}>{text.newest}</Button>}
@@ -103,6 +105,9 @@ function Filters(props: {
   const { filter, onChange, keys } = props;
   const text = useTexts('audit');
   const all = { value: '', label: text.all };
+  const actions = Object.entries(text.actions)
+    .map(([value, label]) => ({ value, label }))
+    .sort((one, other) => one.label.localeCompare(other.label));
   return (
     <fieldset class="audit-filters">
       <legend class="hidden">{text.filters}</legend>
@@ -120,16 +125,16 @@ function Filters(props: {
           options={[all, ...[...keys].map(([value, label]) => ({ value, label }))]}
         />
       )}
-      <TextField
-        type="search"
+      <SelectField
         label={text.action}
-        placeholder={text.actionHint}
         value={filter.action}
         onInput={(action) => onChange({ action })}
+        options={[all, ...actions]}
       />
       <TextField
         type="search"
         label={text.object}
+        placeholder={text.objectHint}
         value={filter.object}
         onInput={(object) => onChange({ object })}
       />
@@ -167,6 +172,40 @@ function Filters(props: {
   );
 }
 
+/** What was done in words, with the name of the operation and the protocol of the call. */
+function Action({ entry: { action, face } }: { entry: Entry }) {
+  const text = useTexts('audit');
+  const actions: Readonly<Record<string, string>> = text.actions;
+  const inWords =
+    actions[action] ?? (/^(get|list|show|open|stream|download)[A-Z]/.test(action) ? text.read : undefined);
+  return (
+    <div>
+      {inWords ?? action}
+      <p class="faint">
+        {face.toUpperCase()} {inWords !== undefined && <code>{action}</code>}
+      </p>
+    </div>
+  );
+}
+
+/** What came of it; of a failure the code, with its entry in the documentation. */
+function Outcome({ outcome }: { outcome: string }) {
+  const text = useTexts('audit');
+  const outcomes: Readonly<Record<string, string>> = text.outcomes;
+  const inWords = outcomes[outcome];
+  if (inWords !== undefined) return <Badge mood={outcome === 'ok' ? 'good' : 'quiet'}>{inWords}</Badge>;
+  return (
+    <div>
+      <Badge mood="bad">{text.failed}</Badge>
+      <p class="faint">
+        <a href={`${baseUrl}docs/troubleshooting.md#${outcome.toLowerCase()}`}>
+          <Reason code={outcome} />
+        </a>
+      </p>
+    </div>
+  );
+}
+
 /** What an entry is about: by its name and with a link, where the console knows it. */
 function AuditObject({
   entry: { action, object },
@@ -175,11 +214,16 @@ function AuditObject({
   entry: Entry;
   names: Names;
 }): ComponentChildren {
+  const tabs: Readonly<Record<string, string>> = useTexts('settings').tabs;
   if (object === undefined) return '–';
+  const tab = /^put\w+Settings$/.test(action) ? tabs[object] : undefined;
+  if (tab !== undefined) return <a href={hrefOf(`/settings/${object}`)}>{tab}</a>;
+  if (/^(put|start|stop|restart|sendTo)HostedAgent$/.test(action))
+    return <a href={hrefOf(`/agents/hosted/${encodeURIComponent(object)}`)}>{object}</a>;
   const found = names.objects.get(object);
   if (found) return <a href={hrefOf(found.path)}>{found.name}</a>;
   if (action.includes('Chat') && /^\d+$/.test(object))
-    return <a href={hrefOf(`/chats/${object}`)}>{object}</a>;
+    return <a href={hrefOf(`/chats/${object}`)}>{names.chats.get(object) ?? object}</a>;
   return object;
 }
 
@@ -192,6 +236,8 @@ interface Names {
   /** Names of keys, by id. */
   keys: ReadonlyMap<string, string>;
   objects: ReadonlyMap<string, NamedObject>;
+  /** Names of chats, by id. */
+  chats: ReadonlyMap<string, string>;
 }
 
 /** The names of what entries have ids of, as far as it still exists. */
@@ -200,7 +246,9 @@ function useNames(): Names {
   const routes = useQuery('GET /api/routes', { query: { limit: 500 } }, ['route']).data?.data ?? [];
   const accounts = useQuery('GET /api/accounts', {}, ['account']).data?.data ?? [];
   const webhooks = useQuery('GET /api/webhooks', {}, ['webhook']).data?.data ?? [];
+  const chats = useQuery('GET /api/chats', { query: { limit: 500 } }).data?.data ?? [];
   return {
+    chats: new Map(chats.flatMap(({ id, name }) => (name === undefined ? [] : [[id, name] as const]))),
     keys: new Map(keys.map(({ id, name }) => [id, name])),
     objects: new Map<string, NamedObject>([
       ...keys.map(({ id, name }) => [id, { name, path: '/keys' }] as const),

@@ -38,7 +38,7 @@ export function AgentFields({
   const { config } = draft;
   const name = kindOf(config, kinds);
   const kind = kinds.find((each) => each.name === name);
-  const description = hint([name ?? ''], kind?.description);
+  const description = hint([name ?? ''], kind);
   const choose = (next: string) => {
     const settings = config[name ?? ''];
     if (name !== undefined && isObject(settings)) written.current.set(name, settings);

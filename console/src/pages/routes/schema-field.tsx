@@ -118,7 +118,7 @@ function Section(props: SchemaFieldProps) {
         {titleOf(name)}
         {count > 0 && <span class="badge good">{text.set.replace('{count}', String(count))}</span>}
       </summary>
-      {schema.description && <p class="hint">{hint(path.split('.'), schema.description)}</p>}
+      {schema.description && <p class="hint">{hint(path.split('.'), schema)}</p>}
       {(isOpen || hasMistake) && (
         <SchemaFields path={path} schema={schema} value={value} mistakes={mistakes} onChange={change} />
       )}

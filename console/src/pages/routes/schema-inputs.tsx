@@ -2,6 +2,8 @@ import { useState } from 'preact/hooks';
 import { useTexts } from '../../app/language.ts';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { AmountField } from '../../schema-form/amount-field.tsx';
+import { amountsOf } from '../../schema-form/amounts.ts';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import type { JsonSchema } from '../../schema-form/json-schema.ts';
 import { MASK, mistakeAt, type mistakesOf } from './route-draft.ts';
@@ -26,7 +28,7 @@ export function useCommon({ path, name, schema, isRequired, mistakes }: SchemaFi
   const error = mistakeAt(mistakes, path);
   const texts = useFieldTexts();
   const label = texts.label(name, path.split('.'));
-  const hint = texts.hint(path.split('.'), schema.description, schema.items?.enum);
+  const hint = texts.hint(path.split('.'), schema);
   return {
     label: isRequired ? `${label} (${text.required})` : label,
     ...(hint !== undefined && { hint }),
@@ -70,10 +72,12 @@ export function SecretField(props: SchemaFieldProps) {
   );
 }
 
-/** A number. */
+/** A number; times and sizes with their unit. */
 export function NumberField(props: SchemaFieldProps) {
   const common = useCommon(props);
   const [shown, setShown] = useState(textOf(props.value));
+  const amounts = amountsOf(props.name);
+  if (amounts) return <AmountField {...common} amounts={amounts} value={props.value} set={props.onChange} />;
   const change = (next: string) => {
     setShown(next);
     // What is not a number goes to the service as it is, which says what is wrong.

@@ -20,7 +20,7 @@ export function RecordFields(props: FieldsProps & { name: string }) {
   return (
     <fieldset class="wide">
       <legend>{label(name)}</legend>
-      <p class="faint">{hint([form, ...path], schema.description)}</p>
+      <p class="faint">{hint([form, ...path], schema)}</p>
       {names.map((each) => (
         <fieldset key={each} class="entry">
           <legend>{each}</legend>

@@ -2,12 +2,15 @@ import { useState } from 'preact/hooks';
 import { useQuery } from '../../api/use-query.ts';
 import { useTexts } from '../../app/language.ts';
 import { CheckField, SelectField, TextArea, TextField } from '../../components/form.tsx';
+import { AmountField } from '../../schema-form/amount-field.tsx';
+import { amountsOf } from '../../schema-form/amounts.ts';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import type { FieldsProps } from './schema-fields.tsx';
 import { valueAt } from './values.ts';
 
 interface FieldProps {
+  name: string;
   label: string;
   hint?: string;
   error?: string;
@@ -23,10 +26,13 @@ export function SchemaField(props: FieldsProps & { name: string; isRequired: boo
   const { form, name, schema, path, values, inUse, details, change, isRequired } = props;
   const value = valueAt(values, path);
   const texts = useFieldTexts();
-  const hint = texts.hint([form, ...path], schema.description, schema.items?.enum);
+  const text = useTexts('settings');
+  const shownDefault = texts.value(wordsOf(valueAt(inUse, path)));
+  const hint = withoutDefault(texts.hint([form, ...path], schema), text.defaultIs(''), shownDefault);
   const at = path.join('.');
   const error = details.find(({ field }) => field === at || field.startsWith(`${at}.`))?.message;
   const field: FieldProps = {
+    name,
     label: texts.label(name, path),
     ...(hint && { hint }),
     ...(error && { error }),
@@ -42,7 +48,16 @@ export function SchemaField(props: FieldsProps & { name: string; isRequired: boo
   );
 }
 
+/** The form shows the value that applies: a last sentence that says the same adds nothing. */
+function withoutDefault(hint: string | undefined, defaultIs: string, shownDefault: string) {
+  const at = hint?.lastIndexOf(defaultIs) ?? -1;
+  if (at < 0) return hint;
+  const said = hint?.slice(at + defaultIs.length, -1) ?? '';
+  return said === shownDefault || !said.includes(' ') ? hint?.slice(0, at).trim() || undefined : hint;
+}
+
 function Editor({ isRequired, isRoute, ...field }: FieldProps & { isRequired: boolean; isRoute: boolean }) {
+  const text = useTexts('settings');
   const { schema, value, set } = field;
   const kind = fieldKindOf(schema);
   if (kind === 'boolean' && isRequired)
@@ -54,12 +69,17 @@ function Editor({ isRequired, isRoute, ...field }: FieldProps & { isRequired: bo
   if (kind === 'json' || kind === 'map') return <Json {...field} />;
   if (isRoute) return <RouteChoice {...field} />;
   const isNumber = kind === 'number';
+  const amounts = isNumber ? amountsOf(field.name) : undefined;
+  const written =
+    amounts && typeof field.fallback === 'number' ? amounts.written(field.fallback) : wordsOf(field.fallback);
+  const placeholder = written === '' ? '' : text.defaultIs(written);
+  if (amounts) return <AmountField {...shown(field)} {...{ amounts, value, placeholder, set }} />;
   return (
     <TextField
       {...shown(field)}
       type={isNumber ? 'number' : 'text'}
       value={value === undefined ? '' : String(value)}
-      placeholder={wordsOf(field.fallback)}
+      placeholder={placeholder}
       onInput={(typed) => set(typed === '' ? undefined : isNumber ? Number(typed) : typed)}
     />
   );

@@ -12,7 +12,7 @@ import { ErrorState, Loading } from '../../components/states.tsx';
 import { useFieldTexts } from '../../schema-form/field-texts.ts';
 import { fieldKindOf, type JsonSchema } from '../../schema-form/json-schema.ts';
 import { useSectionTitle } from '../../schema-form/section-titles.ts';
-import type { FormName } from './forms.ts';
+import { type FormName, RARE } from './forms.ts';
 import { schemaOf } from './schema.ts';
 import { SchemaFields } from './schema-fields.tsx';
 import { isRecord, withoutEmpty, withValue } from './values.ts';
@@ -76,6 +76,38 @@ export function SettingsForm({ name }: { name: FormName }) {
   };
   const save = (ifMatch: string | undefined) => void store.run(withoutEmpty(values) ?? {}, ifMatch);
   const details = store.problem?.details ?? [];
+  const sections = sectionsOf(schema, { general: text.general, titleOf, rare: RARE[name] ?? [] });
+  const rare = sections.filter(({ isRare }) => isRare);
+  const rareFields = rare.flatMap(({ key, section }) =>
+    key === undefined ? Object.keys(section.properties ?? {}) : [key],
+  );
+  const used = [...Object.keys(stored), ...details.map(({ field }) => field.split('.')[0] ?? '')];
+  const shown = ({ key, title, section }: Section) => (
+    <Card
+      key={title}
+      title={title}
+      actions={
+        key !== undefined &&
+        !required.includes(key) &&
+        withoutEmpty(values[key]) !== undefined && (
+          <Button label={`${text.reset}: ${title}`} onClick={() => change([key], undefined)}>
+            {text.reset}
+          </Button>
+        )
+      }
+    >
+      {key !== undefined && <p class="faint section-hint">{hint([name, key], schema.properties?.[key])}</p>}
+      <SchemaFields
+        form={name}
+        schema={section}
+        path={key === undefined ? [] : [key]}
+        values={values}
+        inUse={inUse}
+        details={details}
+        change={change}
+      />
+    </Card>
+  );
   return (
     <form
       class="settings-form"
@@ -85,34 +117,16 @@ export function SettingsForm({ name }: { name: FormName }) {
         save(first);
       }}
     >
-      {sectionsOf(schema, text.general, titleOf).map(({ key, title, section }) => (
-        <Card
-          key={title}
-          title={title}
-          actions={
-            key !== undefined &&
-            !required.includes(key) &&
-            withoutEmpty(values[key]) !== undefined && (
-              <Button label={`${text.reset}: ${title}`} onClick={() => change([key], undefined)}>
-                {text.reset}
-              </Button>
-            )
-          }
-        >
-          {key !== undefined && (
-            <p class="faint section-hint">{hint([name, key], schema.properties?.[key]?.description)}</p>
-          )}
-          <SchemaFields
-            form={name}
-            schema={section}
-            path={key === undefined ? [] : [key]}
-            values={values}
-            inUse={inUse}
-            details={details}
-            change={change}
-          />
-        </Card>
-      ))}
+      {sections.filter(({ isRare }) => !isRare).map(shown)}
+      {rare.length > 0 && (
+        <details class="card" open={used.some((each) => rareFields.includes(each))}>
+          <summary>
+            <h2>{text.advanced}</h2>
+            <p class="faint">{rare.map(({ title }) => title).join(' · ')}</p>
+          </summary>
+          <div class="stack">{rare.map(shown)}</div>
+        </details>
+      )}
       <footer class="save-bar">
         <p role="status">{isOutdated ? text.changedMeanwhile : draft ? text.changed : ''}</p>
         {store.problem && (
@@ -159,12 +173,19 @@ function knownOf(schema: JsonSchema, data: Record<string, unknown>): Omit<Known,
   return { schema, stored, inUse: {} };
 }
 
+interface Section {
+  /** Of its group; undefined: it has values without one. */
+  key?: string;
+  title: string;
+  section: JsonSchema;
+  isRare: boolean;
+}
+
 /** Single values stand together, each group in its own card; groups by name come last. */
 function sectionsOf(
   schema: JsonSchema,
-  general: string,
-  titleOf: (name: string) => string,
-): Array<{ key?: string; title: string; section: JsonSchema }> {
+  { general, titleOf, rare }: { general: string; titleOf: (name: string) => string; rare: readonly string[] },
+): Section[] {
   const parts = Object.entries(schema.properties ?? {});
   const only = (wanted: Array<[string, JsonSchema]>) => ({
     ...schema,
@@ -174,8 +195,8 @@ function sectionsOf(
   const records = parts.filter(([, part]) => fieldKindOf(part) === 'record');
   const single = parts.filter((part) => !groups.includes(part) && !records.includes(part));
   return [
-    ...(single.length > 0 ? [{ title: general, section: only(single) }] : []),
-    ...groups.map(([key, section]) => ({ key, title: titleOf(key), section })),
-    ...records.map((part) => ({ title: titleOf(part[0]), section: only([part]) })),
+    ...(single.length > 0 ? [{ title: general, section: only(single), isRare: rare.includes('') }] : []),
+    ...groups.map(([key, section]) => ({ key, title: titleOf(key), section, isRare: rare.includes(key) })),
+    ...records.map((part) => ({ title: titleOf(part[0]), section: only([part]), isRare: false })),
   ];
 }

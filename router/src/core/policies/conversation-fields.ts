@@ -472,7 +472,10 @@ export const conversationFields = {
 /** The same without secrets, which a default of all routes cannot have. */
 export const conversationDefaultFields = {
   ...conversationFields,
-  reply: replyField.omit({ voice: true }).optional(),
+  reply: replyField
+    .omit({ voice: true })
+    .optional()
+    .describe(replyField.description ?? ''),
 };
 
 /** What applies where neither a route nor the default of all routes says it. */

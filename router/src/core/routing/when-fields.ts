@@ -86,7 +86,7 @@ export const whenField = z
       .max(WHEN_KINDS.length)
       .optional()
       .describe(
-        'The message is one of them: `text`, `image`, `video`, `audio`, `voice`, `document`, `sticker`, `location`, `contact`, `poll`, `event`, `other`. A picture with a caption is an `image`.',
+        'The message is one of them: `text`, `image`, `video`, `audio`, `voice`, `document`, `sticker`, `location`, `contact`, `poll`, `event`, `other`. A picture with a caption counts as `image`.',
       ),
     isGroup: z.boolean().optional().describe('The chat is a group, or is not.'),
     isMentioned: z.boolean().optional().describe('The message mentions the account, or does not.'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { writtenDuration } from '../../config/config-fields.ts';
 import { serviceFields, serviceSettingsOf, storedService } from '../../config/live-settings.ts';
 import { PHRASES } from '../../core/phrases.ts';
 import { governorFields, governorOf } from '../../core/policies/governor.ts';
@@ -111,16 +112,23 @@ function serviceSettingsApi({ config, settingsStore, log }: App): Endpoint[] {
   });
 }
 
-/** The variables that are the defaults of `/api/settings/service`. */
-const CHANGEABLE = new Set([
-  'WA2AI_AGENT_TIMEOUT',
-  'WA2AI_MAX_MESSAGE_AGE',
-  'WA2AI_EXCHANGES',
-  'WA2AI_LOG_LEVEL',
-  'WA2AI_RETENTION_TEXTS',
-  'WA2AI_RETENTION_FILES',
-  'WA2AI_RETENTION_RECORDS',
-]);
+/** The variables that are the defaults of `/api/settings/service`, and what is stored instead, as a variable would say it. */
+const CHANGEABLE: ReadonlyMap<string, (stored: ReturnType<typeof storedService>) => string | undefined> =
+  new Map([
+    ['WA2AI_AGENT_TIMEOUT', ({ agentTimeoutMs }) => written(agentTimeoutMs)],
+    ['WA2AI_MAX_MESSAGE_AGE', ({ maxMessageAgeMs }) => written(maxMessageAgeMs)],
+    ['WA2AI_EXCHANGES', ({ exchanges }) => exchanges],
+    ['WA2AI_LOG_LEVEL', ({ logLevel }) => logLevel],
+    ['WA2AI_RETENTION_TEXTS', ({ retention }) => written(retention?.textDays, DAY_MS)],
+    ['WA2AI_RETENTION_FILES', ({ retention }) => written(retention?.fileDays, DAY_MS)],
+    ['WA2AI_RETENTION_RECORDS', ({ retention }) => written(retention?.recordDays, DAY_MS)],
+  ]);
+
+const DAY_MS = 86_400_000;
+
+function written(count: number | undefined, unitMs = 1): string | undefined {
+  return count === undefined ? undefined : writtenDuration(count * unitMs);
+}
 
 interface SettingsOfServer<Settings> {
   server: SwitchedServer;
@@ -145,9 +153,9 @@ const settingView = z
     isSecret: z.boolean(),
     isSet: z.boolean().describe('Whether it has a value that is not the default.'),
     origin: z
-      .enum(['environment', 'env-file', 'secret-file', 'default'])
+      .enum(['stored', 'environment', 'env-file', 'secret-file', 'default'])
       .describe(
-        '`environment`: a variable of the process. `env-file`: a line of `.env`. `secret-file`: the file that `NAME_FILE` names.',
+        '`stored`: `PUT /api/settings/service`. `environment`: a variable of the process. `env-file`: a line of `.env`. `secret-file`: the file that `NAME_FILE` names.',
       ),
     isChangeable: z
       .boolean()
@@ -167,14 +175,16 @@ function settingsApi(app: App): Endpoint[] {
       tag: 'Settings',
       summary: 'List the settings of this node, with value and origin',
       description:
-        'The variables that this node was started with. Calls under `/api/settings/` show and change the settings that the database has.',
+        'The variables, with what is stored instead of them. Calls under `/api/settings/` show and change the settings that the database has.',
       responses: { 200: { description: 'Every setting.', schema: listResponse(settingView) } },
-      handle: () => {
-        // Variables of the process: what replaces them while it runs is at `/api/settings/service`.
-        const data = app.config.settings.map((setting) => ({
-          ...setting,
-          isChangeable: CHANGEABLE.has(setting.name),
-        }));
+      handle: async () => {
+        const stored = storedService(await app.settingsStore.get('service'));
+        const data = app.config.settings.map((setting) => {
+          const isChangeable = CHANGEABLE.has(setting.name);
+          const value = CHANGEABLE.get(setting.name)?.(stored);
+          if (value === undefined) return { ...setting, isChangeable };
+          return { ...setting, value, isSet: true, origin: 'stored' as const, isChangeable };
+        });
         return { status: 200, json: { success: true, data, count: data.length } };
       },
     }),

@@ -52,8 +52,8 @@ it('labels say the name of a field in words', () => {
   const names = ['appName', 'timeoutMs', 'memoryMb', 'baseUrl', 'fallbackRouteId', 'media', 'isGroup'];
   expect(names.map(labelOf)).toEqual([
     'App name',
-    'Timeout (ms)',
-    'Memory (MB)',
+    'Timeout',
+    'Memory',
     'Base URL',
     'Fallback route id',
     'Media',
