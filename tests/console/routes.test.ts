@@ -95,6 +95,9 @@ describe('the page Routes', () => {
     const address = page.getByLabel('Address of the agent');
     const described = (await address.getAttribute('aria-describedby')) ?? '';
     expect(await page.locator(`[id="${described.split(' ').at(-1)}"]`).textContent()).toMatch(/http/);
+    const alert = page.locator('.route-form [role=alert]');
+    await alert.getByText('Google ADK › App name is missing').waitFor();
+    expect(await alert.textContent()).not.toContain('config.');
     await expectAccessible(page);
     forgetRefusals(shown);
 

@@ -10,10 +10,14 @@ export interface Action<Input extends unknown[]> {
   problem: Problem | undefined;
 }
 
-/** @param done shown after success */
+/**
+ * @param done shown after success
+ * @param sentenceOf what is shown of a failure; default: its message
+ */
 export function useAction<Input extends unknown[]>(
   work: (...input: Input) => Promise<unknown>,
   done?: string,
+  sentenceOf: (problem: Problem) => string = ({ message }) => message,
 ): Action<Input> {
   const [isRunning, setRunning] = useState(false);
   const [problem, setProblem] = useState<Problem>();
@@ -28,13 +32,13 @@ export function useAction<Input extends unknown[]>(
       } catch (error) {
         const found = problemOf(error);
         setProblem(found);
-        toast(found.message, 'bad');
+        toast(sentenceOf(found), 'bad');
         return false;
       } finally {
         setRunning(false);
       }
     },
-    [work, done],
+    [work, done, sentenceOf],
   );
   return { run, isRunning, problem };
 }

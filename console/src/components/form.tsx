@@ -158,7 +158,7 @@ export function Form(props: {
   problem?: Problem;
   /** Whether it has something that would be lost. Default: what a person wrote since the form was sent without a problem. */
   isUnsaved?: () => boolean;
-  /** What people call a field of the API; absent: its own name. */
+  /** What people call a field of the API: mistakes then name it instead of the field. */
   nameOf?: (field: string) => string;
   actions: ComponentChildren;
   children: ComponentChildren;
@@ -183,7 +183,7 @@ export function Form(props: {
       {props.children}
       {props.problem && (
         <div class="notice bad" role="alert">
-          <p>{props.problem.message}</p>
+          {(!props.nameOf || props.problem.details.length === 0) && <p>{props.problem.message}</p>}
           {props.problem.details.map(({ field, message }) => (
             <p key={field + message}>
               {props.nameOf ? <strong>{props.nameOf(field)}</strong> : <code>{field}</code>} {message}

@@ -540,6 +540,7 @@ export const en = {
     edit: 'Edit route',
     save: 'Save',
     saved: 'Route saved.',
+    correct: 'Correct the marked fields.',
     allRoutes: 'All routes',
     name: 'Name',
     chat: 'Chat',

@@ -551,6 +551,7 @@ export const es: Language = {
     edit: 'Editar ruta',
     save: 'Guardar',
     saved: 'Ruta guardada.',
+    correct: 'Corrija los campos marcados.',
     allRoutes: 'Todas las rutas',
     name: 'Nombre',
     chat: 'Chat',

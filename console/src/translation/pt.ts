@@ -553,6 +553,7 @@ export const pt: Language = {
     edit: 'Editar rota',
     save: 'Salvar',
     saved: 'Rota salva.',
+    correct: 'Corrija os campos marcados.',
     allRoutes: 'Todas as rotas',
     name: 'Nome',
     chat: 'Conversa',

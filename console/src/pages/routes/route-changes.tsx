@@ -9,6 +9,11 @@ const MOODS = { created: 'good', changed: 'busy', deleted: 'bad' } as const;
 export function RouteChanges({ changes }: { changes: readonly Schemas['RouteChange'][] }) {
   const text = useTexts('routes');
   const nameOf = useFieldName();
+  const shown = (field: string, value: unknown) => {
+    if (typeof value === 'boolean') return value ? text.yes : text.no;
+    if (field === 'channelId' && value === '*') return text.everyChat;
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
   if (changes.length === 0) return <p>{text.nothingChanges}</p>;
   return (
     <ul class="route-changes">
@@ -35,8 +40,8 @@ export function RouteChanges({ changes }: { changes: readonly Schemas['RouteChan
                     <th scope="row" title={field}>
                       {nameOf(field)}
                     </th>
-                    <td>{before !== undefined && <del>{shown(before)}</del>}</td>
-                    <td>{after !== undefined && <ins>{shown(after)}</ins>}</td>
+                    <td>{before !== undefined && <del>{shown(field, before)}</del>}</td>
+                    <td>{after !== undefined && <ins>{shown(field, after)}</ins>}</td>
                   </tr>
                 ))}
               </tbody>
@@ -51,8 +56,4 @@ export function RouteChanges({ changes }: { changes: readonly Schemas['RouteChan
 /** A new route is of the environment of the service, of which most have one. */
 function isTold({ field }: { field: string }): boolean {
   return field !== 'environment';
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -100,17 +100,21 @@ function RouteForm(props: {
   // Fields remember what is written in them; another round begins with the values of the route.
   const [round, setRound] = useState(0);
   const set = (change: Partial<RouteDraft>) => setDraft((now) => ({ ...now, ...change }));
-  const save = useAction(async (ifMatch: string | undefined) => {
-    const { data, warnings = [] } = before
-      ? await call('PATCH /api/routes/{id}', {
-          path: { id: before.id },
-          body: patchBody(before, draft),
-          ifMatch,
-        })
-      : await call('POST /api/routes', { body: createBody(draft) });
-    isSaved.current = true;
-    onSaved({ route: data, warnings });
-  }, text.saved);
+  const save = useAction(
+    async (ifMatch: string | undefined) => {
+      const { data, warnings = [] } = before
+        ? await call('PATCH /api/routes/{id}', {
+            path: { id: before.id },
+            body: patchBody(before, draft),
+            ifMatch,
+          })
+        : await call('POST /api/routes', { body: createBody(draft) });
+      isSaved.current = true;
+      onSaved({ route: data, warnings });
+    },
+    text.saved,
+    ({ message, details }) => (details.length > 0 ? text.correct : message),
+  );
   const reload = () => {
     setRound(round + 1);
     setBroken(false);
