@@ -68,7 +68,7 @@ describe('the console in short', () => {
     await tabTo(/^Sending$/);
     await page.keyboard.press('Enter');
     await page.locator('[data-setting="firstContacts.perDay"]').waitFor();
-    await tabTo(/^NPC$/);
+    await tabTo(/^NPC server$/);
     const isInField = () =>
       page.evaluate<boolean>('!!document.activeElement.closest(\'[data-setting="firstContacts.perDay"]\')');
     for (let steps = 0; !(await isInField()); steps += 1) {

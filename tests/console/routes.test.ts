@@ -337,10 +337,13 @@ describe('the page Routes', () => {
     await grip.focus();
     await page.keyboard.press('ArrowDown');
     await expect.poll(() => names(second.page)).toEqual(['own', 'one', 'two', 'all']);
+    await expect.poll(() => names(page)).toEqual(['own', 'one', 'two', 'all']);
     await page.getByText('two: place 2 of 3.').waitFor();
     await expect.poll(() => grip.evaluate((element) => element.matches(':focus'))).toBe(true);
     await choose(page, 'Move up', 'Actions for all');
     await expect.poll(() => names(second.page)).toEqual(['own', 'one', 'all', 'two']);
+    // The rows stand still before one is dragged.
+    await expect.poll(() => names(page)).toEqual(['own', 'one', 'all', 'two']);
     // A route of a chat always comes before the routes for every chat.
     await button(page, 'Actions for own').click();
     await page.getByRole('menuitem', { name: 'Switch off' }).waitFor();
