@@ -93,7 +93,7 @@ describe('an agent without streams that sends push notifications', () => {
     const ana = bed.person();
     await bed.service.addRoute(ana.phone, agent.url, { config: { adk: undefined, a2a: { waitMs: 100 } } });
     await ana.say('run', { to: bed.phone });
-    expect((await ana.nextReply()).text).toMatch(/I will report here/);
+    expect((await ana.nextReply()).text).toMatch(/Te aviso aquí/);
     const isRegistered = () => agent.requests.some(({ path }) => path.endsWith('/pushNotificationConfigs'));
     await expect.poll(isRegistered, { timeout: 30_000 }).toBe(true);
     const [taskId = ''] = agent.running;
