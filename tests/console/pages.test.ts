@@ -112,7 +112,7 @@ describe('the console', () => {
     await field.waitFor();
     await page.keyboard.press('Escape');
     await field.waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: /^Search/ }).click();
+    await page.getByRole('button', { name: /^Search Ctrl/ }).click();
     await field.waitFor();
   });
 
