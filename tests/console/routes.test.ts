@@ -342,7 +342,7 @@ describe('the page Routes', () => {
     await expect.poll(() => grip.evaluate((element) => element.matches(':focus'))).toBe(true);
     await choose(page, 'Move up', 'Actions for all');
     await expect.poll(() => names(second.page)).toEqual(['own', 'one', 'all', 'two']);
-    // The rows stand still before one is dragged.
+    // The new order is shown before a row is dragged.
     await expect.poll(() => names(page)).toEqual(['own', 'one', 'all', 'two']);
     // A route of a chat always comes before the routes for every chat.
     await button(page, 'Actions for own').click();

@@ -809,7 +809,7 @@ export const en = {
       'hosted.command': 'Command and arguments',
       'hosted.profile': 'What the program speaks',
       'hosted.runtime': 'Runs as',
-      'hosted.per': 'An agent of its own for each',
+      'hosted.per': 'One agent for each',
       'hosted.cpus': 'Processors',
       'hosted.pids': 'Most processes',
       'hosted.pull': 'Load the image',

@@ -343,7 +343,7 @@ function refuseEmptyGroup(command: Command): (error: CommanderError) => never {
   };
 }
 
-/** Commander names the parts of its own code when a value is none of the choices. */
+/** Refuses every value but the choices, in a sentence for people: the one of Commander names parts of its code. */
 function refuseOthers(what: Argument | Option, name: string): void {
   const { argChoices: choices } = what;
   if (!choices) return;

@@ -910,7 +910,7 @@ export function textOf(
 
 /** What is read from left to right in every language, or as its own words are: commands with their number, and values. */
 const INLINE = /#\w+ \{id\}|\/tasks?(?: ID cancel)?|\{\w+\}/g;
-/** It has lines of its own. */
+/** The value that stands in paragraphs of its own. */
 const DRAFT = '{draft}';
 const RIGHT_TO_LEFT: ReadonlySet<Language> = new Set<Language>(['ar']);
 const RIGHT_TO_LEFT_MARK = '\u200f';
