@@ -1,3 +1,4 @@
+import sql from 'sql-template-tag';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ClientVersionStore } from '../../router/src/core/client-version.ts';
 import { PostgresClientVersions } from '../../router/src/infra/db/stores/postgres-client-versions.ts';
@@ -82,4 +83,18 @@ describe.each(adapters)('versions of WhatsApp Web in %s', (_name, open) => {
       { version: '2.3000.1', firstSeenMs: expect.any(Number), refusedAtMs: expect.any(Number) },
     ]);
   });
+});
+
+it.each([
+  ['is not begun again when its time lies a second ahead', '1 second', false],
+  ['is begun again when its time lies an hour ahead', '1 hour', true],
+])('a look-up in PostgreSQL %s', async (_what, ahead, isBegun) => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const postgres = database.open();
+  const store = new PostgresClientVersions(postgres);
+  const due = { maxAgeMs: DAY_MS, minGapMs: 60_000 };
+  expect(await store.begin(due)).toBe(true);
+  await postgres.execute(sql`UPDATE whatsapp_version_look_up SET begun_at = now() + ${ahead}::interval`);
+  expect(await store.begin(due)).toBe(isBegun);
 });

@@ -7,9 +7,13 @@ import { withStorage } from './storage-errors.ts';
 const RUNNING_FOR = sql`interval '15 seconds'`;
 /** Versions that were first seen earlier have no meaning any more. */
 const FORGET_AFTER = sql`interval '400 days'`;
-/** Compared with the time in both directions, so that a clock that was set back delays nothing. */
+/**
+ * A stored time may be so far ahead: it is rounded to a millisecond, and a clock may be set back a little. Set back by more, it
+ * delays nothing.
+ */
+const LATEST = sql`clock_timestamp() + ${RUNNING_FOR}`;
 const IS_RUNNING = sql`(coalesce(l.ended_at < l.begun_at, true)
-  AND l.begun_at BETWEEN clock_timestamp() - ${RUNNING_FOR} AND clock_timestamp())`;
+  AND l.begun_at BETWEEN clock_timestamp() - ${RUNNING_FOR} AND ${LATEST})`;
 
 /** Versions of WhatsApp Web in PostgreSQL, for all nodes. */
 export class PostgresClientVersions implements ClientVersionStore {
@@ -64,8 +68,8 @@ export class PostgresClientVersions implements ClientVersionStore {
         INSERT INTO whatsapp_version_look_up AS l (id, begun_at) VALUES (1, clock_timestamp())
         ON CONFLICT (id) DO UPDATE SET begun_at = clock_timestamp()
         WHERE NOT ${IS_RUNNING}
-          AND (l.found_at IS NULL OR l.found_at NOT BETWEEN ${ago(maxAgeMs)} AND clock_timestamp() OR ${maxAgeMs}::bigint = 0)
-          AND (l.begun_at NOT BETWEEN ${ago(minGapMs)} AND clock_timestamp() OR ${minGapMs}::bigint = 0)`),
+          AND (l.found_at IS NULL OR l.found_at NOT BETWEEN ${ago(maxAgeMs)} AND ${LATEST} OR ${maxAgeMs}::bigint = 0)
+          AND (l.begun_at NOT BETWEEN ${ago(minGapMs)} AND ${LATEST} OR ${minGapMs}::bigint = 0)`),
     );
     return begun > 0;
   }
